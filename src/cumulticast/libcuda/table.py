@@ -19,8 +19,10 @@ Direction = Literal["value", "in", "out", "inout"]
 _DIRECTIONS: Mapping[str, Direction] = {"": "value", "<": "in", ">": "out", "<>": "inout"}
 
 #: Bytes of a value of each kind on 64-bit machines; a C string has no length before it is read.
-_SIZES = {"u8": 1, "u16": 2, "i32": 4, "u32": 4, "f32": 4, "u64": 8, "size": 8}
-_SIZES |= {"dptr": 8, "ptr": 8, "host": 8, "fn": 8, "cstr": 0}
+_SIZES: Mapping[str, int] = {
+    **{"u8": 1, "u16": 2, "i32": 4, "u32": 4, "f32": 4, "u64": 8},
+    **{"size": 8, "dptr": 8, "ptr": 8, "host": 8, "fn": 8, "cstr": 0},
+}
 
 
 @dataclass(frozen=True, slots=True)
