@@ -1,0 +1,53 @@
+"""The simulator's C: arithmetic over `replicas`, the MMU's work in `memory`, the types in `elements`.
+
+The C sources lie beside this file: store.c, load_reduce.c (its kernels are compiled once per instruction
+set), reduce.c, memory.c and probe.c, all declared in native.h. `build_native.py` makes
+`cumulticast.sim._native` of them.
+"""
+
+from cumulticast.sim.native.elements import DTYPES, OPERATIONS, Element
+from cumulticast.sim.native.memory import (
+    allocate,
+    copy,
+    copy_2d,
+    fill8,
+    fill16,
+    fill32,
+    fill_2d,
+    map_back,
+    map_file,
+    map_none,
+    protect,
+    readable,
+    unmap,
+    writable,
+)
+from cumulticast.sim.native.replicas import kernels, load_reduce, reduce, store, use_kernels
+
+__all__ = [
+    "DTYPES",
+    "OPERATIONS",
+    "Element",
+    "add_and_wake",
+    "address_of",
+    "allocate",
+    "copy",
+    "copy_2d",
+    "fill8",
+    "fill16",
+    "fill32",
+    "fill_2d",
+    "kernels",
+    "load_reduce",
+    "load_word",
+    "map_back",
+    "map_file",
+    "map_none",
+    "protect",
+    "readable",
+    "reduce",
+    "store",
+    "unmap",
+    "use_kernels",
+    "writable",
+]
