@@ -1,7 +1,7 @@
-"""The simulator's C: arithmetic over `replicas`, the MMU's work in `memory`, the types in `elements`.
+"""The simulator's C: arithmetic over `replicas` of `elements`, the MMU's work in `memory`, shared `words`.
 
 The C sources lie beside this file: store.c, load_reduce.c (its kernels are compiled once per instruction
-set), reduce.c, memory.c and probe.c, all declared in native.h. `build_native.py` makes
+set), reduce.c, memory.c, probe.c and words.c, all declared in native.h. `build_native.py` makes
 `cumulticast.sim._native` of them.
 """
 
@@ -23,6 +23,7 @@ from cumulticast.sim.native.memory import (
     writable,
 )
 from cumulticast.sim.native.replicas import kernels, load_reduce, reduce, store, use_kernels
+from cumulticast.sim.native.words import add_and_wake, address_of, load_word
 
 __all__ = [
     "DTYPES",

@@ -32,9 +32,8 @@ def declarations() -> str:
     return header.split("// cffi\n")[1].split("// end\n")[0]
 
 
-def builder() -> FFI:
-    """Return the cffi builder; its paths are relative to the working directory, as setuptools demands."""
-    here = os.path.relpath(HERE)
+def builder(here: str) -> FFI:
+    """Return the cffi builder for the sources in `here`."""
     ffi = FFI()
     ffi.cdef(declarations())
     ffi.set_source(
@@ -50,14 +49,14 @@ def builder() -> FFI:
     return ffi
 
 
-ffibuilder = builder()
+# setuptools wants paths relative to the working directory; with absolute ones objects land in the scratch place.
+ffibuilder = builder(os.path.relpath(HERE))
 
 
 def main() -> int:
     """Build the extension and place it beside the package `native`."""
     with tempfile.TemporaryDirectory() as scratch:
-        os.chdir(scratch)
-        built = Path(builder().compile(tmpdir=scratch))
+        built = Path(builder(str(HERE)).compile(tmpdir=scratch))
         # A running process may have the old one mapped: replace the name, never the contents.
         partial = ROOM / f".{built.name}.{os.getpid()}"
         shutil.copy(built, partial)
