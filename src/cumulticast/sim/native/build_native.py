@@ -10,6 +10,7 @@ from cffi import FFI
 
 HERE = Path(__file__).resolve().parent
 ROOM = HERE.parent
+NAME = "_native.abi3.so"  # as setuptools calls it (cffi keeps to the stable ABI), so that neither hides the other
 
 # No -ffast-math: results are compared bit by bit. Products and sums must not fuse, since PTX's add does not.
 # -fno-trapping-math lets comparisons become vector selects; nobody reads the exception flags.
@@ -49,7 +50,7 @@ def builder(here: str) -> FFI:
     return ffi
 
 
-# setuptools wants paths relative to the working directory; with absolute ones objects land in the scratch place.
+# setuptools wants paths relative to the working directory; absolute ones send objects to the scratch place.
 ffibuilder = builder(os.path.relpath(HERE))
 
 
@@ -58,9 +59,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         built = Path(builder(str(HERE)).compile(tmpdir=scratch))
         # A running process may have the old one mapped: replace the name, never the contents.
-        partial = ROOM / f".{built.name}.{os.getpid()}"
+        partial = ROOM / f".{NAME}.{os.getpid()}"
         shutil.copy(built, partial)
-        partial.replace(ROOM / built.name)
+        partial.replace(ROOM / NAME)
     return 0
 
 
