@@ -1,4 +1,4 @@
-"""The machine presets: what was recorded is answered, every value has its evidence, errors name what would do."""
+"""The machine presets: recorded values are answered, each value has its evidence, errors name what helps."""
 
 import json
 import tomllib
