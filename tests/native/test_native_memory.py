@@ -151,7 +151,7 @@ WILD = [0, 1, 8, 2**64 - 1, 2**64 - PAGE, 1 << 63, 0xDEAD << 48, 0xFFFF_8000_000
 
 
 @pytest.mark.parametrize("address", WILD)
-@pytest.mark.parametrize("length", [1, 8, 2**64 - 1])
+@pytest.mark.parametrize("length", [1, 8, 64 * PAGE, 2**64 - 2 * PAGE, 2**64 - 1])
 def test_wild_pointers(address, length):
     assert not native.readable(address, length)
     assert not native.writable(address, length)
@@ -191,6 +191,26 @@ def test_every_page_counts(file, reservation):
     assert not native.readable(reservation + 4 * PAGE - 1, 2)
     native.map_back(reservation + PAGE, PAGE)
     assert not native.readable(reservation, 4 * PAGE)
+
+
+@pytest.mark.parametrize("pages", [8, 30])
+def test_long_ranges_are_judged_as_short_ones(reservation, pages):
+    """From eight pages on one system call asks for all; its answer must not differ."""
+    anonymous = os.memfd_create("anonymous")
+    os.ftruncate(anonymous, 64 * PAGE)
+    native.map_file(reservation, 40 * PAGE, anonymous, 0, READ | WRITE)
+    os.close(anonymous)
+    start, length = reservation + 3, pages * PAGE
+    ctypes.memset(start, 0x77, length)
+    assert (native.readable(start, length), native.writable(start, length)) == (True, True)
+    native.protect(reservation + 5 * PAGE, PAGE, READ)
+    assert (native.readable(start, length), native.writable(start, length)) == (True, False)
+    assert native.writable(reservation + 6 * PAGE, length)
+    native.protect(reservation + 5 * PAGE, PAGE, 0)
+    assert (native.readable(start, length), native.writable(start, length)) == (False, False)
+    native.protect(reservation, 40 * PAGE, READ)
+    assert ctypes.string_at(start, length) == b"\x77" * length
+    assert not native.readable(reservation + 30 * PAGE, 11 * PAGE)
 
 
 def test_beyond_the_end_of_a_file_there_is_nothing(file, reservation):

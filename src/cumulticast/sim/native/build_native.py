@@ -10,7 +10,8 @@ from cffi import FFI
 
 HERE = Path(__file__).resolve().parent
 ROOM = HERE.parent
-NAME = "_native.abi3.so"  # as setuptools calls it (cffi keeps to the stable ABI), so that neither hides the other
+# As setuptools calls it (cffi keeps to the stable ABI), so that neither build hides the other.
+NAME = "_native.abi3.so"
 
 # No -ffast-math: results are compared bit by bit. Products and sums must not fuse, since PTX's add does not.
 # -fno-trapping-math lets comparisons become vector selects; nobody reads the exception flags.
