@@ -16,7 +16,7 @@ NBYTES = 64 << 20
 STRIDE = NBYTES + 3 * 4096  # an odd number of pages: no two replicas meet in one cache set
 REPETITIONS = 7
 RATIOS = [("store", "copies", "store"), ("f32", "sum", "f32"), ("bf16", "f32", "bf16"), ("f16", "f32", "f16")]
-BLOCKS = [1 << shift for shift in range(13, 21)]  # bytes of numpy's partial sums
+BLOCKS = [1 << shift for shift in range(13, 24)]  # bytes of numpy's partial sums
 
 
 class Replicas:
