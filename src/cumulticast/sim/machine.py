@@ -137,6 +137,11 @@ class Machine:
         return tuple(map(self.device, range(self.device_count)))
 
     @property
+    def multicast_supported(self) -> bool:
+        """Whether the devices have CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED."""
+        return self.attributes.get(attribute_numbers()["MULTICAST_SUPPORTED"]) == 1
+
+    @property
     def host_numa_nodes(self) -> tuple[int, ...]:
         """Return the NUMA ids of one node's host memory; empty without NUMA (HOST_NUMA_ID -1)."""
         return tuple(sorted(set(self.host_numa_ids) - {-1}))

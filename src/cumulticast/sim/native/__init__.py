@@ -23,7 +23,7 @@ from cumulticast.sim.native.memory import (
     writable,
 )
 from cumulticast.sim.native.replicas import kernels, load_reduce, reduce, store, use_kernels
-from cumulticast.sim.native.words import add_and_wake, address_of, load_word
+from cumulticast.sim.native.words import add_and_wake, address_of, get, load_word, put
 
 __all__ = [
     "DTYPES",
@@ -38,6 +38,7 @@ __all__ = [
     "fill16",
     "fill32",
     "fill_2d",
+    "get",
     "kernels",
     "load_reduce",
     "load_word",
@@ -45,6 +46,7 @@ __all__ = [
     "map_file",
     "map_none",
     "protect",
+    "put",
     "readable",
     "reduce",
     "store",

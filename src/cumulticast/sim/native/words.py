@@ -18,3 +18,13 @@ def load_word(address: int) -> int:
 def add_and_wake(address: int) -> None:
     """Count the word up by one and wake everybody who sleeps on it, in any process."""
     lib.word_add_and_wake(address)
+
+
+def get(address: int, size: int) -> bytes:
+    """Return bytes of memory that was found readable."""
+    return bytes(ffi.buffer(ffi.cast("char *", address), size))
+
+
+def put(address: int, data: bytes) -> None:
+    """Write bytes to memory that was found writable."""
+    ffi.buffer(ffi.cast("char *", address), len(data))[:] = data

@@ -1,0 +1,41 @@
+# Two commands to begin with: `make demo` and `make test`. Both create .venv themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SOURCES := pyproject.toml setup.py $(wildcard src/cumulticast/libcuda/*.[cht]* src/cumulticast/libcuda/build_*.py src/cumulticast/sim/native/*.[ch] src/cumulticast/sim/native/build_*.py)
+
+.PHONY: demo test check unit slow bench docs clean
+
+demo: $(STAMP)
+	$(BIN)/cumulticast demo
+
+test: check unit
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+unit: $(STAMP)
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+slow: $(STAMP)
+	$(BIN)/python -m pytest -m slow
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/run.py
+
+docs: $(STAMP)
+	$(BIN)/python docs/generate.py
+
+$(STAMP): $(SOURCES)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info src/cumulticast/libcuda/libcuda.so.1 src/cumulticast/libcuda/entries.inc
+	find src -name '*.so' -delete -o -name '_native.c' -delete -o -name '_door.c' -delete

@@ -1,0 +1,15 @@
+"""CUDA multicast memory for Python: a software CUDA driver, a team, and an answer when it fails.
+
+How the house is laid out:
+
+    rules/        the book: every documented rule once, with its status, source, evidence, page and check
+    sim/          the software CUDA driver: devices, memory, multicast objects, all of it real memory
+    libcuda/      the door: the C ABI of libcuda.so.1 in front of sim
+    driver.py     drop-in for cuda.bindings._v2.driver whose errors say why
+    multimem.py   store, load_reduce and reduce through a multicast address, with numpy arrays
+    cli/          the command line
+
+Arrows run one way: cli, driver, multimem -> libcuda -> sim -> rules. Importing this package imports no numpy and no CUDA.
+"""
+
+__version__ = "0.1.0"

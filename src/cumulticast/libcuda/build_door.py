@@ -1,0 +1,120 @@
+"""Build the two halves of the door: ``libcuda.so.1`` (plain C) and the extension module ``_door`` (cffi).
+
+Runs when the package is installed, before anything of it can be imported: it reads the call table through its file.
+"""
+
+import importlib.util
+import os
+import shlex
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from cffi import FFI
+
+HERE = Path(__file__).parent
+
+ffibuilder = FFI()
+ffibuilder.cdef("""
+    extern "Python" int32_t dispatch(int32_t, int32_t, uint64_t, const uint64_t *, const int64_t *, uint64_t *);
+    const char *attach(const char *path);
+    void close_door(void);
+    void forget(void);
+    void *entry(int index);
+    const char *loaded_libcuda(void);
+""")
+ffibuilder.set_source(
+    "cumulticast.libcuda._door",
+    f"#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <link.h>\n#include <string.h>\n#include <stdint.h>\n"
+    f"{(HERE / 'door.h').read_text()}\n{(HERE / 'attach.c').read_text()}",
+)
+
+
+def load_table():
+    """Import table.py by its path: at build time the package cannot be imported yet."""
+    spec = importlib.util.spec_from_file_location("cumulticast_call_table", HERE / "table.py")
+    table = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = table
+    spec.loader.exec_module(table)
+    return table
+
+
+DIRECTIONS = {"value": "SCALAR", "in": "IN", "out": "OUT", "inout": "INOUT"}
+
+
+def c_param(param, names: list[str]) -> str:
+    """One parameter as door.c's ``struct param``."""
+    direction = "TEXT" if param.kind == "cstr" else DIRECTIONS[param.direction]
+    width, size = (0, param.size) if param.kind == "bytes" else (param.size, 0)
+    count = names.index(param.count) if param.count else -1
+    signed = int(param.kind == "i32")
+    if direction == "IN" and not size:
+        width, size = 0, width
+    return f"{{ {direction}, {width}, {signed}, {int(param.optional)}, {count}, {size} }}"
+
+
+def entry_code(entry) -> tuple[str, str]:
+    """The row and the exported function of one entry."""
+    params = entry.params
+    names = [param.name for param in params]
+    described = ", ".join(c_param(param, names) for param in params) or "{ 0 }"
+    row = f'    {{ "{entry.symbol}", {len(params)}, {{ {described} }} }},'
+    arguments = ", ".join(f"uint64_t a{k}" for k in range(len(params))) or "void"
+    words = ", ".join(f"a{k}" for k in range(len(params))) or "0"
+    function = (
+        f"EXPORT int {entry.symbol}({arguments})\n"
+        f"{{ const uint64_t a[] = {{ {words} }}; return enter(ENTRY_{entry.symbol}, a); }}"
+    )
+    return row, function
+
+
+def entries_inc(entries) -> str:
+    """The generated part of door.c. Arguments are words: integers and pointers travel alike in both ABIs."""
+    rows, functions = zip(*map(entry_code, entries), strict=True)
+    names = ",\n".join(f"    ENTRY_{e.symbol}" for e in entries)
+    addresses = ",\n".join(f"    (void *){e.symbol}" for e in entries)
+    return "\n".join(
+        [
+            f"enum {{\n{names},\n    ENTRY_COUNT\n}};",
+            "static const struct entry entries[] = {",
+            *rows,
+            "};",
+            "static int enter(int index, const uint64_t *args);",
+            *functions,
+            f"static void *const addresses[] = {{\n{addresses}\n}};",
+            "",
+        ]
+    )
+
+
+def libpython() -> str:
+    """The shared library that a C program's driver starts Python from."""
+    name = sysconfig.get_config_var("INSTSONAME") or sysconfig.get_config_var("LDLIBRARY") or ""
+    path = os.path.join(sysconfig.get_config_var("LIBDIR") or "", name)
+    soname = f"libpython{sys.version_info.major}.{sys.version_info.minor}.so.1.0"
+    return path if ".so" in name and os.path.exists(path) else soname
+
+
+def build_libcuda(directory: str | Path, version: str) -> Path:
+    """Compile libcuda.so.1 into ``directory`` and answer its path."""
+    out = Path(directory) / "libcuda.so.1"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    (HERE / "entries.inc").write_text(entries_inc(list(load_table().by_symbol().values())))
+    compiler = shlex.split(os.environ.get("CC") or "gcc")
+    macros = {
+        "DOOR_PYTHON_VERSION": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "DOOR_PYTHON_EXECUTABLE": sys.executable,
+        "DOOR_LIBPYTHON": libpython(),
+        "DOOR_VERSION": version,
+    }
+    command = [
+        *compiler,
+        *("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"),
+        *("-Wno-unused-parameter", "-Wl,-soname,libcuda.so.1", "-Wl,-z,defs"),
+        *(f'-D{name}="{value}"' for name, value in macros.items()),
+        f"-I{sysconfig.get_paths()['include']}",
+        *("-o", str(out), str(HERE / "door.c"), "-ldl", "-lpthread"),
+    ]
+    subprocess.run(command, check=True)
+    return out

@@ -1,0 +1,102 @@
+"""cuMemCreate, cuMemRelease and what can be asked of physical memory."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import replace
+
+from cumulticast.rules import general, lifetime, memory
+from cumulticast.sim import objects
+from cumulticast.sim.entry import entry
+from cumulticast.sim.handles import Handle
+from cumulticast.sim.lookup import any_handle
+from cumulticast.sim.process import Process
+from cumulticast.sim.structs import DEVICE, HOST, HOST_NUMA, LOCALITY_DOMAIN, AllocationProp
+
+MINIMUM, RECOMMENDED = 0, 1
+
+
+@entry("cuMemCreate")
+def mem_create(process: Process, size: int, prop: bytes, flags: int) -> int:
+    """Make ``size`` bytes of physical memory where ``prop`` says; it is mapped nowhere yet."""
+    judge, wanted = process.driver.judge, AllocationProp.read(prop)
+    judge(general.flags_zero, flags)
+    check_prop(process, wanted)
+    judge(memory.create_size_positive, size)
+    judge(memory.create_size_granularity, size, process.machine.memory_granularity)
+    process.require_fabric(wanted.requested_handle_types)
+    device = None
+    if wanted.location_type == DEVICE:
+        device = process.devices[wanted.location_id].index
+        process.require_memory(device, size)
+    return process.adopt(new_memory(process, size, wanted, device))
+
+
+def new_memory(process: Process, size: int, prop: AllocationProp, device: int | None) -> Handle:
+    """Make an allocation that was found legal, and a handle for it."""
+    location = (prop.location_type, prop.location_id if prop.location_type != HOST else 0)
+    try:
+        obj = objects.create_memory(
+            process.world, process.number, size, location, process.node, device,
+            prop.requested_handle_types, prop.write(),
+        )  # fmt: skip
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+            raise
+        raise process.no_room(f"a file of {size} bytes in {process.world.path}", error) from error
+    value = process.handles.next_value()
+    types = prop.requested_handle_types
+    return Handle(value, obj, "memory", size, prop.write(), types, location=location, device=device)
+
+
+def check_prop(process: Process, prop: AllocationProp) -> None:
+    """Hold an allocation's properties to the rules, in the order in which a real driver looks."""
+    judge = process.driver.judge
+    judge(memory.allocation_type, prop.type)
+    judge(memory.location_type, prop.location_type)
+    if prop.location_type == DEVICE:
+        judge(general.device_exists, prop.location_id, len(process.devices))
+    if prop.location_type == HOST:
+        judge(memory.host_handle_types, prop.requested_handle_types)
+    if prop.location_type == HOST_NUMA:
+        judge(memory.host_numa_node, prop.location_id, process.machine.host_numa_nodes)
+    if prop.location_type == LOCALITY_DOMAIN:
+        judge(memory.locality_domain, prop.location_id >> 8 & 0xFF, 1)
+    judge(memory.handle_types, prop.requested_handle_types)
+    judge(memory.win32_meta_data, prop.win32_handle_meta_data, prop.requested_handle_types)
+    judge(memory.usage, prop.usage, prop.gpu_direct_rdma_capable)
+    judge(memory.reserved_bytes, prop.reserved)
+
+
+@entry("cuMemRelease")
+def mem_release(process: Process, handle: int) -> None:
+    """Take one reference away; the object goes with its last reference and mapping, anywhere."""
+    found = any_handle(process, handle)
+    found.references -= 1
+    process.let_go(found)
+
+
+@entry("cuMemRetainAllocationHandle")
+def mem_retain_allocation_handle(process: Process, address: int) -> int:
+    """Answer the handle that is mapped at an address, with one more reference to it."""
+    mapping = process.space.mappings.at(address)
+    process.driver.judge(lifetime.retain_mapped, address, mapping is not None)
+    assert mapping is not None
+    mapping.handle.references += 1
+    return mapping.handle.value
+
+
+@entry("cuMemGetAllocationGranularity")
+def mem_get_allocation_granularity(process: Process, prop: bytes, option: int) -> int:
+    """Answer what sizes and addresses of such memory must be multiples of."""
+    process.driver.judge(memory.granularity_option, option)
+    return process.machine.memory_granularity
+
+
+@entry("cuMemGetAllocationPropertiesFromHandle")
+def mem_get_allocation_properties_from_handle(process: Process, handle: int) -> bytes:
+    """Answer the properties memory was created with; an imported handle says no handle types, as recorded."""
+    found = any_handle(process, handle)
+    process.driver.judge(memory.properties_of_memory, handle, found.kind == "memory")
+    prop = AllocationProp.read(found.properties)
+    return (replace(prop, requested_handle_types=0) if found.imported else prop).write()

@@ -1,0 +1,118 @@
+"""Shareable handles: descriptors and fabric handles of memory and of multicast objects.
+
+A descriptor is a real one: an open file description of the object's file with a shared lock on it, which keeps the
+object alive wherever the descriptor travels. A fabric handle is 64 bytes that name the world and the object.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+from pathlib import Path
+
+from cumulticast.rules import general, sharing
+from cumulticast.sim import native
+from cumulticast.sim.entry import entry
+from cumulticast.sim.handles import Handle, Kind
+from cumulticast.sim.lookup import any_handle
+from cumulticast.sim.process import Process
+from cumulticast.sim.structs import FABRIC, POSIX_FILE_DESCRIPTOR
+from cumulticast.sim.world import World
+
+_FABRIC = struct.Struct("<8sQQ32s8x")
+MAGIC = b"cumultic"
+
+
+@entry("cuMemExportToShareableHandle")
+def mem_export_to_shareable_handle(process: Process, shareable: int, handle: int, handle_type: int, flags: int) -> None:
+    """Write a descriptor (int) or a fabric handle (64 bytes) of an object to ``shareable``."""
+    judge = process.driver.judge
+    judge(general.flags_zero, flags)
+    found = any_handle(process, handle)
+    judge(sharing.export_type, handle_type)
+    judge(sharing.export_requested, handle_type, 0 if found.imported else found.handle_types)
+    room = 64 if handle_type == FABRIC else 4
+    judge(general.pointer_given, "shareableHandle", shareable if native.writable(shareable, room) else 0)
+    if handle_type == FABRIC:
+        process.require_fabric(FABRIC)
+        native.put(shareable, fabric_bytes(process.world, found))
+    else:
+        native.put(shareable, struct.pack("<i", export_descriptor(process.world, found)))
+    with process.world.transaction() as db:
+        db.execute("update object set exported = 1 where id = ?", (found.obj,))
+
+
+def export_descriptor(world: World, handle: Handle) -> int:
+    """Open a descriptor of the object's file that holds the object."""
+    fd = os.open(world.path_of(handle.kind, handle.obj), os.O_RDWR | os.O_CLOEXEC)
+    fcntl.flock(fd, fcntl.LOCK_SH)
+    return fd
+
+
+def fabric_bytes(world: World, handle: Handle) -> bytes:
+    """Make the 64 bytes of a fabric handle."""
+    kind = b"multicast" if handle.kind == "multicast" else b"memory"
+    return _FABRIC.pack(MAGIC, world.identity, handle.obj, kind)
+
+
+@entry("cuMemImportFromShareableHandle")
+def mem_import_from_shareable_handle(process: Process, os_handle: int, handle_type: int) -> int:
+    """Answer a new handle for what a descriptor or a fabric handle stands for."""
+    process.driver.judge(sharing.import_type, handle_type)
+    if handle_type == FABRIC:
+        process.require_fabric(FABRIC)
+        kind, obj = read_fabric(process, os_handle)
+    else:
+        kind, obj = read_descriptor(process, os_handle)
+    return process.adopt(import_object(process, kind, obj))
+
+
+def read_descriptor(process: Process, fd: int) -> tuple[Kind, int]:
+    """Find out which object a descriptor stands for; one that is not ours answers 999, as recorded."""
+    target = _object_of(process.world, fd)
+    process.driver.judge(sharing.descriptor_known, fd & 0xFFFF_FFFF, target is not None)
+    assert target is not None
+    return target
+
+
+def _object_of(world: World, fd: int) -> tuple[Kind, int] | None:
+    try:
+        path = Path(os.readlink(f"/proc/self/fd/{fd & 0xFFFF_FFFF}"))
+        kind = path.parent.name
+        if path.parent.parent != world.path or kind not in ("memory", "multicast"):
+            return None
+        return (kind, int(path.name)) if os.path.samestat(os.fstat(fd), path.stat()) else None
+    except (OSError, ValueError):
+        return None
+
+
+def read_fabric(process: Process, address: int) -> tuple[Kind, int]:
+    """Find out which object 64 bytes of a fabric handle stand for."""
+    judge = process.driver.judge
+    judge(general.pointer_given, "osHandle", address if native.readable(address, 64) else 0)
+    magic, identity, obj, kind = _FABRIC.unpack(native.get(address, 64))
+    name = kind.rstrip(b"\0").decode(errors="replace")
+    alive = process.world.rows("select 1 from object where id = ? and kind = ?", obj & (2**63 - 1), name)
+    known = magic == MAGIC and identity == process.world.identity and bool(alive)
+    judge(sharing.fabric_handle_known, known)
+    return ("multicast" if name == "multicast" else "memory"), obj
+
+
+def import_object(process: Process, kind: Kind, obj: int) -> Handle:
+    """Make a handle for an object of the world and refer to it."""
+    world, value = process.world, process.handles.next_value()
+    with world.transaction() as db:
+        world.refer(db, obj, process.number)
+        if kind == "memory":
+            size, where, number, device, types, prop = db.execute(
+                "select size, location_type, location_id, device, handle_types, properties from allocation where id = ?",
+                (obj,),
+            ).fetchone()
+            return Handle(
+                value, obj, kind, size, prop, types, location=(where, number), device=device, imported=True
+            )
+        size, devices, types = db.execute(
+            "select size, num_devices, handle_types from multicast where id = ?", (obj,)
+        ).fetchone()
+    return Handle(value, obj, kind, size, bytes(32), types, num_devices=devices, imported=True)

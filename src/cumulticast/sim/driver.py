@@ -1,0 +1,172 @@
+"""The driver of one operating-system process: which machine, which world, which profile, and what was noticed.
+
+It exists from `sim.start` (or the first call of a program under `cumulticast run`) on; what cuInit sets up is
+`Driver.process`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from cumulticast.rules import Refused, Rule, Status
+from cumulticast.sim.faults import Faults
+from cumulticast.sim.log import ErrorLog
+from cumulticast.sim.machine import Machine, load
+from cumulticast.sim.process import Process
+from cumulticast.sim.waiting import Waiting
+from cumulticast.sim.world import World
+
+Profile = Literal["strict", "hardware"]
+PROFILES: tuple[Profile, ...] = ("strict", "hardware")
+DEFAULT_MACHINE = "hgx-h100-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a user may choose; every field has an environment variable of its name (CUMULTICAST_MACHINE, …).
+
+    Attributes
+    ----------
+    machine, devices, nodes
+        The preset and, if fewer than the preset's are wanted, how many devices a node and how many nodes.
+    profile
+        ``hardware`` accepts what real machines accept and reports it; ``strict`` holds to the documents.
+    faults
+        Fault specifications (INTERFACE: ``fm=stopped``, ``slots=128``, …).
+    block_limit
+        Seconds after which a blocked bind or map ends with 909; None: no limit.
+    hopeless
+        ``fail``: a wait that cannot end is ended with 909; ``wait``: it waits for ever, as hardware does.
+    node
+        The node this process runs on.
+    world
+        The directory of an existing world; None: a private one.
+    """
+
+    machine: str = DEFAULT_MACHINE
+    devices: int | None = None
+    nodes: int | None = None
+    profile: Profile = "hardware"
+    faults: tuple[str, ...] = ()
+    block_limit: float | None = None
+    hopeless: Literal["fail", "wait"] = "fail"
+    node: int = 0
+    world: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.profile not in PROFILES:
+            raise ValueError(f"profile {self.profile!r} is none of {', '.join(PROFILES)}")
+        if self.hopeless not in ("fail", "wait"):
+            raise ValueError(f"hopeless {self.hopeless!r} is none of fail, wait")
+
+    @classmethod
+    def from_environment(cls) -> Options:
+        """Read the CUMULTICAST_ variables."""
+        get = os.environ.get
+        limit, world, devices = get("CUMULTICAST_BLOCK_LIMIT"), get("CUMULTICAST_WORLD"), get("CUMULTICAST_DEVICES")
+        return cls(
+            machine=get("CUMULTICAST_MACHINE", DEFAULT_MACHINE),
+            devices=int(devices) if devices else None,
+            profile=get("CUMULTICAST_PROFILE", "hardware"),  # pyright: ignore[reportArgumentType]
+            faults=tuple(filter(None, get("CUMULTICAST_FAULTS", "").split(";"))),
+            block_limit=float(limit) if limit else None,
+            hopeless=get("CUMULTICAST_HOPELESS", "fail"),  # pyright: ignore[reportArgumentType]
+            node=int(get("CUMULTICAST_NODE", "0")),
+            world=Path(world) if world else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something legal for this driver that the documents do not promise, or advise against."""
+
+    rule: str
+    call: str
+    message: str
+    at: float
+
+
+class Driver:
+    """See the module. All calls of a process go through one lock, so handlers need not think of threads."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.world = self._world(options)
+        self.machine: Machine = self.world.machine
+        self.profile = str(self.world.value("profile"))
+        self.log = ErrorLog.from_environment()
+        self.faults = Faults(self.world)
+        self.waiting = Waiting(self)
+        self.findings: list[Finding] = []
+        self.lock = threading.RLock()
+        self.call = ""
+        self.process: Process | None = None
+        self.started = time.monotonic()
+        self.closed = False
+        self.pid = os.getpid()
+
+    @staticmethod
+    def _world(options: Options) -> World:
+        if options.world is not None:
+            return World.open(options.world)
+        machine = load(options.machine, devices=options.devices, nodes=options.nodes)
+        return World.create(machine, profile=options.profile, faults=options.faults)
+
+    def initialise(self) -> None:
+        """Set up what this process owns (cuInit); repeated calls have no effect."""
+        if self.process is None:
+            self.process = Process(self)
+
+    @property
+    def age(self) -> float:
+        """Seconds since this driver began."""
+        return time.monotonic() - self.started
+
+    def close(self) -> None:
+        """Give back what the process holds and leave the world. A forked child leaves its parent's alone."""
+        if os.getpid() != self.pid or self.closed:
+            return
+        with self.lock:
+            self.closed = True
+            if self.process is not None:
+                self.process.close()
+                self.process = None
+            self.world.close()
+
+    # ---- judging
+
+    def judge(self, rule: Rule[Any], *facts: Any) -> None:
+        """Hold a call to a rule: refuse it, or report a finding, or neither, as rule and profile say.
+
+        Raises
+        ------
+        Refused
+            The rule is broken and refuses calls in this profile.
+        """
+        reason = rule.check(*facts)
+        if reason is None:
+            return
+        if rule.refuses(self.profile):
+            assert rule.status is not None
+            raise Refused(rule.status, rule, reason)
+        if rule.reports(self.profile):
+            self.report(rule, reason)
+
+    def report(self, rule: Rule[Any], reason: str) -> None:
+        """Record a finding of the call that runs, and log it."""
+        finding = Finding(rule.code, self.call, reason, self.age)
+        self.findings.append(finding)
+        self.log.write("W", rule.describe(self.call, reason))
+
+    def refuse(self, call: str, refused: Refused) -> Status:
+        """Log why a call is refused, in the real driver's form, and answer its status."""
+        status = refused.status
+        message = refused.rule.describe(call, refused.reason) if refused.rule else refused.reason
+        self.log.write("E", message)
+        self.log.write("E", f"Returning {int(status)} ({status.cuda_name}) from {call}")
+        return status

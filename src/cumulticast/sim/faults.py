@@ -1,0 +1,190 @@
+"""Faults to inject, as data: ``fm=stopped``, ``slots=128``, ``fail:cuMulticastBindMem:rank=1:status=802``, …
+
+The specifications live in the world, so that every process sees the same trouble at the same time.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from cumulticast.rules import Refused, Status
+
+if TYPE_CHECKING:
+    from cumulticast.sim.world import World
+
+STATES = ("fm", "state", "imex", "slots", "cliques", "unaligned", "memory")
+ACTIONS = ("fail", "delay", "kill-before", "kill-after")
+ACTION_KEYS = {"fail": ("rank", "nth", "status"), "delay": ("rank", "nth", "seconds")}
+VALUES = {
+    "fm": ("stopped", "never", "starting", "stalled", "restarted"),
+    "state": ("illegal",),
+    "imex": ("none",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One specification, parsed.
+
+    Attributes
+    ----------
+    kind
+        A state (``fm``, ``slots``, …) or an action (``fail``, ``delay``, ``kill-before``, ``kill-after``).
+    value
+        The state's value, or the C name of the call that an action befalls.
+    argument
+        What follows the value of a state after a colon.
+    rank
+        The rank that an action befalls, or None for any.
+    nth
+        Which of that call's uses, from 1.
+    status
+        What ``fail`` answers.
+    seconds
+        How long ``delay`` takes.
+    """
+
+    kind: str
+    value: str
+    argument: str = ""
+    rank: int | None = None
+    nth: int = 1
+    status: Status = Status.UNKNOWN
+    seconds: float = 0.0
+
+
+@lru_cache(maxsize=256)
+def parse(spec: str) -> Fault:
+    """Read one specification.
+
+    Raises
+    ------
+    ValueError
+        It is none; the text names the part and what may stand there.
+    """
+    head, _, rest = spec.partition(":")
+    if head in ACTIONS:
+        return _action(spec, head, rest)
+    kind, equals, value = head.partition("=")
+    if not equals or kind not in STATES:
+        raise ValueError(f"fault {spec!r}: {kind!r} is none of {', '.join(STATES)}, {', '.join(ACTIONS)}")
+    if kind in VALUES and value not in VALUES[kind]:
+        raise ValueError(f"fault {spec!r}: {kind}={value!r}; {kind} is one of {', '.join(VALUES[kind])}")
+    if kind in ("slots", "unaligned", "memory") and not value.isdecimal():
+        raise ValueError(f"fault {spec!r}: {kind}= takes a whole number, not {value!r}")
+    return Fault(kind, value, rest)
+
+
+def _action(spec: str, kind: str, rest: str) -> Fault:
+    call, *pairs = rest.split(":")
+    if not call.startswith("cu"):
+        raise ValueError(f"fault {spec!r}: {call!r} is no C name of a call, such as cuMulticastBindMem")
+    values = dict(pair.partition("=")[::2] for pair in pairs)
+    allowed = ACTION_KEYS.get(kind, ("rank", "nth"))
+    for key in values:
+        if key not in allowed:
+            raise ValueError(f"fault {spec!r}: {key!r} is none of {', '.join(allowed)}")
+    if kind in ACTION_KEYS and allowed[-1] not in values:
+        raise ValueError(f"fault {spec!r}: {allowed[-1]}= is missing")
+    return Fault(
+        kind,
+        call,
+        rank=int(values["rank"]) if "rank" in values else None,
+        nth=int(values.get("nth", "1")),
+        status=_status(spec, values.get("status", "999")),
+        seconds=float(values.get("seconds", "0")),
+    )
+
+
+def _status(spec: str, text: str) -> Status:
+    try:
+        return Status(int(text)) if text.isdecimal() else Status[text.removeprefix("CUDA_ERROR_")]
+    except (ValueError, KeyError):
+        raise ValueError(f"fault {spec!r}: {text!r} is no CUresult; a number or a CUDA_ERROR_ name is") from None
+
+
+class Faults:
+    """The faults in force, as this process asks for them."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._counts: dict[str, int] = {}
+
+    @property
+    def specs(self) -> tuple[str, ...]:
+        """The specifications in force."""
+        return self._world.faults
+
+    def set(self, *specs: str) -> None:
+        """Add faults to those in force, for every process of the world; a state replaces its like."""
+        for spec in specs:
+            parse(spec)
+        kinds = {parse(spec).kind for spec in specs if parse(spec).kind in STATES}
+        kept = [spec for spec in self.specs if parse(spec).kind not in kinds]
+        self._world.set_faults((*kept, *specs))
+
+    def clear(self, *specs: str) -> None:
+        """End these faults, or all of them."""
+        self._world.set_faults(tuple(s for s in self.specs if specs and s not in specs))
+
+    def state(self, kind: str) -> Fault | None:
+        """Answer the state fault of a kind, if one is in force."""
+        return next((f for f in map(parse, self.specs) if f.kind == kind), None)
+
+    def number(self, kind: str) -> int | None:
+        """Answer the number that a state fault gives, such as ``slots=128``."""
+        fault = self.state(kind)
+        return int(fault.value) if fault else None
+
+    def not_ready(self, age: float) -> str:
+        """Say what system software is not ready, ``age`` seconds after this process's driver began; or nothing."""
+        fault = self.state("fm")
+        if fault is None:
+            return ""
+        if fault.value in ("stopped", "never"):
+            return "the Fabric Manager is not running"
+        if fault.value == "starting" and age < float(fault.argument or "0"):
+            return f"the Fabric Manager is still starting ({float(fault.argument) - age:.1f} s more)"
+        return ""
+
+    def illegal(self) -> str:
+        """Say what is in an illegal state, or nothing."""
+        fault = self.state("fm")
+        if fault is not None and fault.value == "restarted":
+            return "the Fabric Manager was restarted while the GPUs stayed up; their registration is stale"
+        return "a fault says so (state=illegal)" if self.state("state") else ""
+
+    def before(self, call: str) -> None:
+        """Let the actions happen that befall ``call`` before it runs."""
+        if not self.specs:
+            return
+        actions = [f for f in map(parse, self.specs) if f.kind in ACTIONS and f.value == call]
+        if not actions:
+            return
+        self._counts[call] = self._counts.get(call, 0) + 1
+        for fault in actions:
+            if self._befalls(fault):
+                self._act(fault)
+
+    def after(self, call: str) -> None:
+        """Let the actions happen that befall ``call`` after it has run."""
+        for fault in map(parse, self.specs):
+            if fault.kind == "kill-after" and fault.value == call and self._befalls(fault):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def _befalls(self, fault: Fault) -> bool:
+        mine = fault.rank is None or os.environ.get("RANK", "0") == str(fault.rank)
+        return mine and self._counts.get(fault.value, 0) == fault.nth
+
+    def _act(self, fault: Fault) -> None:
+        if fault.kind == "delay":
+            time.sleep(fault.seconds)
+        elif fault.kind == "kill-before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif fault.kind == "fail":
+            raise Refused(fault.status, None, f"injected fault: {fault.value} was told to fail with {int(fault.status)}")

@@ -1,0 +1,103 @@
+"""What one process owns on the machine: handles, address ranges, mappings, contexts, windows."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from cumulticast.rules import sharing, team_waits
+from cumulticast.sim.address_space import AddressSpace, Mapping
+from cumulticast.sim.contexts import Contexts
+from cumulticast.sim.handles import Handle, Handles
+from cumulticast.sim.machine import Device
+from cumulticast.sim.objects import team_of
+from cumulticast.sim.structs import FABRIC
+from cumulticast.sim.windows import Windows
+
+if TYPE_CHECKING:
+    from cumulticast.sim.driver import Driver
+
+
+class Process:
+    """Made by cuInit, one per operating-system process."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self.world = driver.world
+        self.machine = driver.machine
+        self.node = driver.options.node
+        self.devices = tuple(d for d in driver.machine.devices if d.node == self.node)
+        self.number = self.world.enter(os.getpid(), self.node)
+        self.handles = Handles()
+        self.space = AddressSpace(self.world)
+        self.contexts = Contexts()
+        self.windows = Windows(self.world)
+
+    def adopt(self, handle: Handle) -> int:
+        """Register a new handle and answer its value."""
+        self.handles.add(handle)
+        return handle.value
+
+    def let_go(self, handle: Handle) -> None:
+        """After a reference or mapping went: forget the handle, and the object if it was the last of this process."""
+        if not self.handles.forget_unused(handle):
+            return
+        if handle.kind == "multicast":
+            self.windows.close(handle.obj)
+        touched = self.world.drop(handle.obj, self.number)
+        for obj in touched:
+            self.windows.refresh(obj)
+
+    def unmap(self, mapping: Mapping) -> None:
+        """Unmap, and let the object go with its last mapping."""
+        self.space.unmap(mapping)
+        self.let_go(mapping.handle)
+
+    # ---- what the machine says
+
+    def host_numa_id(self, device: Device) -> int:
+        """Answer the NUMA node nearest to a device, -1 without NUMA."""
+        return self.machine.host_numa_ids[device.ordinal]
+
+    def clique(self, index: int) -> int:
+        """Answer the fabric clique of a device, by its number in the machine; -1 without a fabric."""
+        machine = self.machine
+        split = self.driver.faults.state("cliques")
+        if split is not None:
+            machine = machine.with_cliques(*map(int, split.value.split(",")))
+        clique = machine.device(index).clique
+        return -1 if clique is None else clique
+
+    def extent(self, handle: Handle) -> int:
+        """Answer how many bytes of a multicast object can be bound and mapped.
+
+        Real drivers round ``prop.size`` up to the fabric's page; the documents promise ``prop.size``.
+        """
+        if self.driver.profile == "strict":
+            return handle.size
+        page = self.machine.multicast_extent
+        return -(-handle.size // page) * page
+
+    def require_fabric(self, handle_types: int) -> None:
+        """Refuse fabric handles (800) where no IMEX channel is."""
+        if handle_types & FABRIC:
+            channels = 0 if self.driver.faults.state("imex") else self.machine.imex_channels
+            self.driver.judge(sharing.imex_channel, channels)
+
+    def require_system(self) -> None:
+        """Refuse a bind while the system is not ready (802) or in an illegal state (401)."""
+        self.driver.judge(team_waits.system_ready, self.driver.faults.not_ready(self.driver.age))
+        self.driver.judge(team_waits.state_legal, self.driver.faults.illegal())
+
+    def await_team(self, thread: int, handle: Handle) -> None:
+        """Wait until all devices of a multicast object have been added."""
+        generation = self.world.generation(handle.obj)
+        team = team_of(self.world, handle.obj)
+        if len(team) < handle.num_devices:
+            raise self.driver.waiting.for_team(thread, handle.obj, generation, team, handle.num_devices)
+
+    def close(self) -> None:
+        """Give everything back, as the kernel does when a process ends."""
+        self.windows.close_all()
+        self.space.close()
+        self.world.leave(self.number)

@@ -1,0 +1,65 @@
+"""Address ranges that do not overlap, found by address."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Generic, Protocol, TypeVar
+
+
+class Range(Protocol):
+    """Anything with a first address and a size in bytes."""
+
+    @property
+    def base(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+
+
+R = TypeVar("R", bound=Range)
+
+
+class Ranges(Generic[R]):
+    """A set of disjoint ranges in address order."""
+
+    def __init__(self) -> None:
+        self._bases: list[int] = []
+        self._ranges: list[R] = []
+
+    def __iter__(self) -> Iterator[R]:
+        return iter(self._ranges)
+
+    def __len__(self) -> int:
+        return len(self._ranges)
+
+    def add(self, item: R) -> None:
+        """Put a range in; it must not overlap another."""
+        at = bisect_right(self._bases, item.base)
+        self._bases.insert(at, item.base)
+        self._ranges.insert(at, item)
+
+    def remove(self, item: R) -> None:
+        """Take out the range that begins where ``item`` does."""
+        at = bisect_right(self._bases, item.base) - 1
+        if at < 0 or self._ranges[at] is not item:
+            raise KeyError(hex(item.base))
+        del self._bases[at], self._ranges[at]
+
+    def at(self, address: int) -> R | None:
+        """Answer the range that contains ``address``."""
+        at = bisect_right(self._bases, address) - 1
+        if at < 0:
+            return None
+        found = self._ranges[at]
+        return found if address < found.base + found.size else None
+
+    def within(self, base: int, size: int) -> list[R]:
+        """Answer the ranges that share a byte with ``[base, base + size)``, in address order."""
+        at = max(bisect_right(self._bases, base) - 1, 0)
+        found: list[R] = []
+        for item in self._ranges[at:]:
+            if item.base >= base + size:
+                break
+            if item.base + item.size > base:
+                found.append(item)
+        return found

@@ -1,0 +1,92 @@
+"""Waits: who waits for what, what is said about it, and when a wait is given up.
+
+The wait itself happens in C, outside the interpreter's lock, on the object's futex word; here is what is decided each time
+the sleeper looks up.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cumulticast.rules import team_waits
+from cumulticast.sim.entry import Wait
+
+if TYPE_CHECKING:
+    from cumulticast.sim.driver import Driver
+
+FIRST_WORD = 1.0  # seconds until a wait is spoken of, or given up when it is hopeless
+EVERY = 10.0  # seconds between two words about the same wait
+LOOK = 0.25  # seconds between two looks at who is still there
+
+
+@dataclass(slots=True)
+class Waiter:
+    """A thread that waits."""
+
+    call: str
+    obj: int
+    since: float
+    next_word: float
+
+
+class Waiting:
+    """The waits of this process."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._waiters: dict[int, Waiter] = {}
+        self._threads: dict[int, int] = {}
+
+    def entered(self, thread: int, native_id: int) -> None:
+        """Note that a thread uses the driver: it could be the one who adds the last device."""
+        self._threads[thread] = native_id
+
+    def knows(self, thread: int) -> bool:
+        """Tell whether the thread was noted."""
+        return thread in self._threads
+
+    def waits(self, thread: int) -> Waiter | None:
+        """Answer what a thread waits for."""
+        return self._waiters.get(thread)
+
+    def over(self, thread: int) -> None:
+        """The thread's call is over, one way or another."""
+        self._waiters.pop(thread, None)
+
+    def for_team(self, thread: int, obj: int, generation: int, team: tuple[int, ...], wanted: int) -> Wait:
+        """Go on waiting until all devices are added.
+
+        Raises
+        ------
+        Refused
+            909: nobody is left who could add them, or the block limit is over.
+        """
+        judge, options, now, missing = self._driver.judge, self._driver.options, time.monotonic(), wanted - len(team)
+        waiter = self._waiters.setdefault(thread, Waiter(self._driver.call, obj, now, now + FIRST_WORD))
+        waited, limit = now - waiter.since, options.block_limit
+        if limit is not None:
+            judge(team_waits.block_limit, waited, limit, missing)
+        if waited >= FIRST_WORD and options.hopeless == "fail":
+            judge(team_waits.wait_can_end, missing, self._could_add(thread), ())
+        if now >= waiter.next_word:
+            waiter.next_word = now + EVERY
+            self._driver.log.write("W", self._word(obj, wanted, team, waited))
+        left = LOOK if limit is None else max(0.001, min(LOOK, limit - waited))
+        return Wait(self._driver.world.word(obj), generation, left)
+
+    def _word(self, obj: int, wanted: int, team: tuple[int, ...], waited: float) -> str:
+        rule = team_waits.bind_waits
+        reason = f"multicast object {obj} {rule.check(wanted, team)}; waiting for {waited:.0f} s"
+        return rule.describe(self._driver.call, reason)
+
+    def _could_add(self, thread: int) -> int:
+        """Count who may still add a device: live threads that use the driver and do not wait, and other processes."""
+        gone = [t for t, native in self._threads.items() if not os.path.exists(f"/proc/self/task/{native}")]
+        for t in gone:
+            del self._threads[t]
+        here = sum(1 for t in self._threads if t != thread and t not in self._waiters)
+        elsewhere = self._driver.world.rows("select count(*) from process where pid <> ?", os.getpid())[0][0]
+        return here + elsewhere
