@@ -1,0 +1,76 @@
+"""The book: every rule of the driver, once, with its check, its page, its status and its source.
+
+Files are ordered by subject and codes by the hundred: MC0 general, MC1 devices, MC2 multicast objects and
+teams, MC3 binding, MC4 unbinding and granularity, MC5 multicast mappings, MC6 sharing, MC7 memory, MC8 address
+space, access and lifetime, MC9 contexts, pointers, copies, streams and pools. `unenforced` lists what no rule
+enforces, and why.
+"""
+
+from . import (
+    access,
+    address_space,
+    binding,
+    bound_memory,
+    contexts,
+    copies,
+    devices,
+    general,
+    granularity,
+    lifetime,
+    mapping,
+    memory,
+    multicast_access,
+    multicast_mapping,
+    multicast_object,
+    multicast_team,
+    pointers,
+    pools,
+    range_handles,
+    rubin,
+    sharing,
+    streams,
+    team_waits,
+    unbinding,
+)
+from .book import Refused, Rule, all_rules, find, rule
+from .source import Document, Note, Source, Transcript
+from .status import Status
+from .unenforced import UNENFORCED
+
+__all__ = [
+    "UNENFORCED",
+    "Document",
+    "Note",
+    "Refused",
+    "Rule",
+    "Source",
+    "Status",
+    "Transcript",
+    "access",
+    "address_space",
+    "all_rules",
+    "binding",
+    "bound_memory",
+    "contexts",
+    "copies",
+    "devices",
+    "find",
+    "general",
+    "granularity",
+    "lifetime",
+    "mapping",
+    "memory",
+    "multicast_access",
+    "multicast_mapping",
+    "multicast_object",
+    "multicast_team",
+    "pointers",
+    "pools",
+    "range_handles",
+    "rubin",
+    "rule",
+    "sharing",
+    "streams",
+    "team_waits",
+    "unbinding",
+]

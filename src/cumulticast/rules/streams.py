@@ -1,0 +1,119 @@
+"""MC970 to MC979: streams and events."""
+
+from .book import rule
+from .source import Document
+from .status import Status
+
+_HANDLES = Document(
+    "CUresult.CUDA_ERROR_INVALID_HANDLE", "a resource handle passed to the API call was not valid"
+)
+
+
+@rule(
+    "MC971",
+    "a stream handle is valid",
+    calls=(
+        "cuStreamSynchronize", "cuStreamQuery", "cuStreamDestroy_v2", "cuStreamWaitEvent", "cuStreamGetCtx",
+        "cuStreamIsCapturing", "cuEventRecord", "cuMemcpyAsync", "cuMemcpyHtoDAsync_v2",
+        "cuMemcpyDtoHAsync_v2",
+        "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuMemsetD16Async", "cuMemsetD32Async", "cuMemAllocAsync",
+        "cuMemFreeAsync", "cuMemAllocFromPoolAsync", "cuLaunchKernel",
+    ),
+    status=Status.INVALID_HANDLE,
+    evidence="documented",
+    source=_HANDLES,
+)  # fmt: skip
+def stream_valid(stream: int, known: bool) -> str | None:
+    """Use a stream until it is destroyed.
+
+    0, 1 and 2 are the default, the legacy and the per-thread stream and always exist.
+
+        stream_destroy_v2(s); memcpy_async(dst, src, n, s)   # refused
+        memcpy_async(dst, src, n, 0)                         # good
+
+    Fix: destroy streams last.
+    """
+    return None if known else f"stream {stream:#x} is not a stream of this process"
+
+
+@rule(
+    "MC972",
+    "an event handle is valid",
+    calls=(
+        "cuEventRecord", "cuEventQuery", "cuEventSynchronize", "cuEventDestroy_v2", "cuEventElapsedTime_v2",
+        "cuEventElapsedTime", "cuStreamWaitEvent",
+    ),
+    status=Status.INVALID_HANDLE,
+    evidence="documented",
+    source=_HANDLES,
+)  # fmt: skip
+def event_valid(event: int, known: bool) -> str | None:
+    """Use an event until it is destroyed.
+
+        event_destroy_v2(e); event_synchronize(e)   # refused
+        event_synchronize(e)                        # good
+
+    There is no default event: 0 is none.
+
+    Fix: destroy events last.
+    """
+    return None if known else f"event {event:#x} is not an event of this process"
+
+
+@rule(
+    "MC973",
+    "a time is measured between two recorded events",
+    calls=("cuEventElapsedTime", "cuEventElapsedTime_v2"),
+    status=Status.INVALID_HANDLE,
+    evidence="documented",
+    source=(
+        Document(
+            "event_elapsed_time_v2",
+            "has not been called on either event then ``CUDA_ERROR_INVALID_HANDLE`` is returned",
+        ),
+        Document(
+            "event_elapsed_time_v2", "flag, then this function will return ``CUDA_ERROR_INVALID_HANDLE``"
+        ),
+    ),
+)
+def event_timed(event: int, recorded: bool, timing: bool) -> str | None:
+    """Record both events, and create them without DISABLE_TIMING.
+
+        event_elapsed_time_v2(start, never_recorded)   # refused
+        event_elapsed_time_v2(start, end)              # good
+
+    Events of cuda.core have timing switched off unless asked for.
+
+    Fix: record both, then wait for the second.
+    """
+    if not timing:
+        return f"event {event:#x} was created with DISABLE_TIMING"
+    return None if recorded else f"event {event:#x} has not been recorded"
+
+
+@rule(
+    "MC974",
+    "the flags of a stream or an event are known",
+    calls=("cuStreamCreate", "cuStreamCreateWithPriority", "cuEventCreate"),
+    status=Status.INVALID_VALUE,
+    evidence="documented",
+    source=(
+        Document("stream_create", "Valid values for ``flags`` are"),
+        Document("event_create", "Valid flags include"),
+        Document("CUresult.CUDA_ERROR_INVALID_VALUE", "not within an acceptable range of values"),
+    ),
+)
+def creation_flags(flags: int, known: int) -> str | None:
+    """Use the defined flags only.
+
+    NON_BLOCKING (1) for streams; BLOCKING_SYNC (1), DISABLE_TIMING (2), INTERPROCESS (4) for events.
+
+        stream_create(8)   # refused
+        stream_create(1)   # good
+
+    `known` is the mask of the flags that the call has.
+
+    Fix: use members of StreamFlags or EventFlags.
+    """
+    extra = flags & ~known
+    return f"flags {flags:#x} has {extra:#x}, which is not defined; {known:#x} is" if extra else None
