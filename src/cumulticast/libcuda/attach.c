@@ -33,7 +33,8 @@ static int32_t run_signals(void)
         if (trace) PyException_SetTraceback(value, trace);
         Py_XDECREF(type);
         Py_XDECREF(trace);
-        Py_XSETREF(raised, value);
+        Py_XDECREF(raised);
+    raised = value;
         answer = Py_AddPendingCall(raise_again, NULL) ? -1 : 1;
     }
     PyGILState_Release(state);

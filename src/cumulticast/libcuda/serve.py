@@ -10,6 +10,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from cumulticast.libcuda import lookup as _lookup  # noqa: F401 (registers cuGetProcAddress)
 from cumulticast.libcuda._door import ffi, lib
 from cumulticast.libcuda.glue import Run, broken, make
 from cumulticast.libcuda.table import Entry, by_symbol

@@ -159,6 +159,10 @@ class Faults:
             return "the Fabric Manager was restarted while the GPUs stayed up; their registration is stale"
         return "a fault says so (state=illegal)" if self.state("state") else ""
 
+    def illegal_at_map(self) -> str:
+        """Say what is in an illegal state for mapping an object, whose documented answers have no 802."""
+        return self.illegal() or self.not_ready(float("inf"))
+
     def before(self, call: str) -> None:
         """Let the actions happen that befall ``call`` before it runs."""
         if not self.specs:

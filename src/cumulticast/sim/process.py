@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from cumulticast.rules import sharing, team_waits
+from cumulticast.rules import Refused, memory, sharing, team_waits
 from cumulticast.sim.address_space import AddressSpace, Mapping
+from cumulticast.sim.backing import Backing
 from cumulticast.sim.contexts import Contexts
 from cumulticast.sim.handles import Handle, Handles
 from cumulticast.sim.machine import Device
-from cumulticast.sim.objects import team_of
+from cumulticast.sim.objects import team_of, used_memory
 from cumulticast.sim.structs import FABRIC
 from cumulticast.sim.windows import Windows
 
@@ -32,6 +33,7 @@ class Process:
         self.space = AddressSpace(self.world)
         self.contexts = Contexts()
         self.windows = Windows(self.world)
+        self.backing = Backing(self.world)
 
     def adopt(self, handle: Handle) -> int:
         """Register a new handle and answer its value."""
@@ -44,6 +46,8 @@ class Process:
             return
         if handle.kind == "multicast":
             self.windows.close(handle.obj)
+        if handle.kind == "memory":
+            self.backing.forget(handle.obj)
         touched = self.world.drop(handle.obj, self.number)
         for obj in touched:
             self.windows.refresh(obj)
@@ -82,7 +86,19 @@ class Process:
         """Refuse fabric handles (800) where no IMEX channel is."""
         if handle_types & FABRIC:
             channels = 0 if self.driver.faults.state("imex") else self.machine.imex_channels
-            self.driver.judge(sharing.imex_channel, channels)
+            self.driver.judge(sharing.channel_for_fabric, handle_types, channels > 0)
+
+    def require_memory(self, device: int, size: int) -> None:
+        """Refuse what does not fit on a device any more (2)."""
+        left = self.driver.faults.number("memory")
+        free = self.machine.total_memory - used_memory(self.world, device) if left is None else left
+        self.driver.judge(memory.memory_left, size, free, f"device {device}")
+
+    def no_room(self, what: str, error: OSError) -> Refused:
+        """Make the refusal (2) for a thing that the host has no room for."""
+        rule = team_waits.host_room
+        assert rule.status is not None
+        return Refused(rule.status, rule, f"the host has no room for {what}: {error.strerror}")
 
     def require_system(self) -> None:
         """Refuse a bind while the system is not ready (802) or in an illegal state (401)."""

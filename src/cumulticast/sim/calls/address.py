@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import mmap
 
-from cumulticast.rules import access, address_space, general, multicast_mapping
+from cumulticast.rules import access, address_space, general, mapping, multicast_mapping
 from cumulticast.sim.address_space import Mapping
 from cumulticast.sim.entry import entry
 from cumulticast.sim.handles import Handle
 from cumulticast.sim.lookup import any_handle
+from cumulticast.sim.objects import team_of
 from cumulticast.sim.process import Process
-from cumulticast.sim.structs import DEVICE, HOST, HOST_NUMA, read_access, read_location
+from cumulticast.sim.structs import DEVICE, LOCATIONS, read_access, read_location
 
 
 @entry("cuMemAddressReserve")
@@ -22,7 +23,7 @@ def mem_address_reserve(process: Process, size: int, alignment: int, addr: int, 
     judge(address_space.reserve_size_page, size, mmap.PAGESIZE)
     judge(address_space.reserve_size_granularity, size, step)
     judge(address_space.reserve_alignment, alignment)
-    judge(address_space.reserve_hint, addr, mmap.PAGESIZE)
+    judge(address_space.reserve_hint_page, addr, mmap.PAGESIZE)
     try:
         return process.space.reserve(size, max(alignment, step), addr)
     except OSError as error:
@@ -33,14 +34,12 @@ def mem_address_reserve(process: Process, size: int, alignment: int, addr: int, 
 def mem_address_free(process: Process, ptr: int, size: int) -> None:
     """Give a whole reservation back."""
     judge = process.driver.judge
+    judge(general.pointer_given, "ptr", ptr)
     reservation = process.space.reservations.at(ptr)
-    exact = reservation is not None and (reservation.base, reservation.size) == (ptr, size)
-    whole = (reservation.base, reservation.size) if reservation else (0, 0)
-    judge(address_space.free_whole, ptr, size, whole)
-    assert exact
+    judge(address_space.free_reserved, ptr, reservation is not None and reservation.base == ptr)
     assert reservation is not None
-    inside = process.space.mappings.within(ptr, size)
-    judge(address_space.free_unmapped, ptr, len(inside), inside[0].base if inside else 0)
+    judge(address_space.free_exact, ptr, size, reservation.size)
+    judge(address_space.free_unmapped, ptr, len(process.space.mappings.within(ptr, size)))
     process.space.free(reservation)
 
 
@@ -55,104 +54,124 @@ def mem_map(process: Process, thread: int, ptr: int, size: int, offset: int, han
     else:
         check_memory(process, found, ptr, size, offset)
     judge(general.flags_zero, flags)
-    judge(address_space.map_no_overlap, ptr, size, _taken(process, ptr, size))
+    for taken in process.space.mappings.within(ptr, size)[:1]:
+        judge(mapping.map_free, ptr, size, taken.base, taken.size)
     if found.kind == "multicast":
         process.await_team(thread, found)
         judge(multicast_mapping.map_state_legal, process.driver.faults.illegal_at_map())
+    map_into(process, ptr, size, offset, found)
+
+
+def map_into(process: Process, ptr: int, size: int, offset: int, handle: Handle) -> None:
+    """Map what was found legal; when the system has no room for it, nothing has happened."""
     try:
-        process.space.map(ptr, size, found, offset)
-        if found.kind == "multicast":
-            process.windows.open(found.obj, process.extent(found))
+        made = process.space.map(ptr, size, handle, offset)
     except OSError as error:
-        process.space.forget_at(ptr)
         raise process.no_room(f"a mapping of {size} bytes", error) from error
+    try:
+        if handle.kind == "multicast":
+            process.windows.open(handle.obj, process.extent(handle))
+    except OSError as error:
+        process.space.unmap(made)
+        raise process.no_room(f"the replicas behind a mapping of {size} bytes", error) from error
 
 
 def check_place(process: Process, ptr: int, size: int) -> None:
     """Hold a place to the reservation it must lie in."""
     judge, space = process.driver.judge, process.space
-    judge(address_space.map_size_positive, size)
+    judge(mapping.map_size_positive, size)
     reservation = space.reservations.at(ptr)
-    judge(address_space.map_reserved, ptr, reservation is not None)
+    judge(mapping.map_reserved, ptr, reservation is not None)
     assert reservation is not None
-    judge(address_space.map_within_reservation, ptr, size, reservation.base + reservation.size)
+    judge(mapping.map_inside, ptr, size, reservation.base + reservation.size)
 
 
 def check_memory(process: Process, handle: Handle, ptr: int, size: int, offset: int) -> None:
     """Hold a mapping of memory to granularity and size: real drivers map whole allocations only."""
     judge, step = process.driver.judge, process.machine.memory_granularity
-    judge(address_space.map_pointer_granularity, ptr, step)
-    judge(address_space.map_offset_granularity, offset, step)
-    judge(address_space.map_offset_zero, offset)
-    judge(address_space.map_whole_allocation, size, handle.size)
-    judge(address_space.map_size_granularity, size, step)
-    judge(address_space.map_within_allocation, offset, size, handle.size)
+    judge(mapping.map_ptr_aligned, ptr, step)
+    judge(mapping.map_offset, offset)
+    judge(mapping.map_whole, size, handle.size)
+    judge(mapping.map_size_aligned, size, step)
+    judge(mapping.map_within_memory, offset, size, handle.size)
 
 
 def check_multicast(process: Process, handle: Handle, ptr: int, size: int, offset: int) -> None:
     """Hold a mapping of a multicast object to its granularity and extent."""
     judge, step = process.driver.judge, process.machine.multicast_granularity
-    judge(multicast_mapping.map_granularity, ptr, size, offset, step)
+    judge(multicast_mapping.map_ptr_granularity, ptr, step)
+    judge(multicast_mapping.map_size_granularity, size, step)
+    judge(multicast_mapping.map_offset_granularity, offset, step)
+    judge(multicast_mapping.map_offset_zero, offset)
     judge(multicast_mapping.map_within_object, offset, size, handle.size)
     judge(multicast_mapping.map_within_extent, offset, size, process.extent(handle))
-
-
-def _taken(process: Process, ptr: int, size: int) -> tuple[int, int]:
-    inside = process.space.mappings.within(ptr, size)
-    return (inside[0].base, inside[0].size) if inside else (0, 0)
+    judge(multicast_mapping.map_recommended, ptr, size, process.machine.recommended_granularity(handle.size))
 
 
 @entry("cuMemUnmap")
 def mem_unmap(process: Process, ptr: int, size: int) -> None:
     """Take whole mappings away; the range is a plain reservation again."""
     judge = process.driver.judge
-    judge(address_space.unmap_reserved, ptr, process.space.reservations.at(ptr) is not None)
+    judge(mapping.unmap_reserved, ptr, process.space.reservations.at(ptr) is not None)
     inside = process.space.mappings.within(ptr, size)
-    for mapping in inside:
-        judge(address_space.unmap_whole, ptr, size, mapping.base, mapping.size)
-    covered = sum(mapping.size for mapping in inside)
-    judge(address_space.unmap_exact, ptr, size, covered)
-    for mapping in inside:
-        process.unmap(mapping)
+    for found in inside:
+        judge(mapping.unmap_whole, ptr, size, found.base, found.size)
+    judge(mapping.unmap_mapped, ptr, size, sum(found.size for found in inside))
+    judge(mapping.unmap_one, ptr, len(inside))
+    for found in inside:
+        process.unmap(found)
 
 
 @entry("cuMemSetAccess")
 def mem_set_access(process: Process, ptr: int, size: int, desc: bytes, count: int) -> None:
     """Say who may touch whole mappings, and how."""
     judge, step = process.driver.judge, process.machine.memory_granularity
-    judge(access.count_positive, count)
-    judge(access.range_granularity, ptr, size, step)
-    grants = read_access(desc)
+    judge(access.access_count, count)
+    judge(access.access_size_aligned, size, step)
     inside = process.space.mappings.within(ptr, size)
-    judge(access.range_mapped, ptr, size, sum(mapping.size for mapping in inside))
-    for mapping in inside:
-        judge(access.whole_mappings, ptr, size, mapping.base, mapping.size)
+    judge(access.access_mapped, ptr, size, first_gap(inside, ptr, size))
+    for found in inside:
+        judge(access.access_whole, ptr, size, found.base, found.size)
+    grants = read_access(desc)
     for (kind, number), flags in grants:
         judge(access.access_flags, flags)
-        check_location(process, inside, kind, number)
-    for mapping in inside:
-        process.space.set_access(mapping, dict(grants))
+        for found in inside:
+            check_grant(process, found, kind, number)
+    for found in inside:
+        process.space.set_access(found, dict(grants))
 
 
-def check_location(process: Process, mappings: list[Mapping], kind: int, number: int) -> None:
+def first_gap(inside: list[Mapping], ptr: int, size: int) -> int | None:
+    """Answer the first address of a range that no mapping covers."""
+    at = ptr
+    for found in inside:
+        if found.base > at:
+            return at
+        at = found.end
+    return at if at < ptr + size else None
+
+
+def check_grant(process: Process, found: Mapping, kind: int, number: int) -> None:
     """Hold the place that gets access to what can have it."""
-    judge = process.driver.judge
+    judge, name = process.driver.judge, LOCATIONS.get(kind, str(kind))
     if kind == DEVICE:
-        judge(access.device_valid, number, len(process.devices))
-    elif kind in (HOST, HOST_NUMA):
-        for mapping in mappings:
-            judge(access.host_access, kind == HOST, mapping.handle.location[0] in (HOST, HOST_NUMA))
-    else:
-        judge(access.location_type, kind)
+        judge(access.access_device, number, len(process.devices))
+    if found.handle.kind == "memory":
+        judge(access.access_host, name, LOCATIONS.get(found.handle.location[0], "INVALID"))
+        return
+    judge(multicast_mapping.access_by_device, name)
+    team = team_of(process.world, found.handle.obj)
+    judge(multicast_mapping.access_in_team, process.devices[number].index, team)
+    judge(multicast_mapping.access_outside_team, process.devices[number].index, team)
 
 
 @entry("cuMemGetAccess")
 def mem_get_access(process: Process, location: bytes, ptr: int) -> int:
     """Answer how a location may touch an address."""
     kind, number = read_location(location)
-    mapping = process.space.mappings.at(ptr)
-    process.driver.judge(access.address_mapped, ptr, mapping is not None)
-    assert mapping is not None
+    found = process.space.mappings.at(ptr)
+    process.driver.judge(access.get_access_mapped, ptr, found is not None)
+    assert found is not None
     if kind == DEVICE:
-        process.driver.judge(access.device_valid, number, len(process.devices))
-    return mapping.access.get((kind, number), 0)
+        process.driver.judge(access.access_device, number, len(process.devices))
+    return found.access.get((kind, number), 0)

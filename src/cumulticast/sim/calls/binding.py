@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cumulticast.rules import Refused, binding, bound_memory, rubin, team_waits, unbinding
+from cumulticast.rules import binding, bound_memory, rubin, team_waits, unbinding
 from cumulticast.sim import objects
 from cumulticast.sim.entry import entry
 from cumulticast.sim.handles import Handle
@@ -121,9 +121,7 @@ def bind(process: Process, thread: int, target: Handle, mc_offset: int, piece: P
         process.windows.refresh(target.obj)
     except OSError as error:
         leave(process, target, bound)
-        problem = team_waits.host_room
-        reason = f"the replicas of multicast object {target.obj} could not be mapped: {error.strerror}"
-        raise Refused(problem.status, problem, reason) from error  # pyright: ignore[reportArgumentType]
+        raise process.no_room(f"the replicas of {bound.size} bytes", error) from error
 
 
 def unaligned(process: Process, piece: Piece) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 from dataclasses import replace
 
-from cumulticast.rules import general, lifetime, memory
+from cumulticast.rules import general, granularity, lifetime, memory, multicast_mapping
 from cumulticast.sim import objects
 from cumulticast.sim.entry import entry
 from cumulticast.sim.handles import Handle
-from cumulticast.sim.lookup import any_handle
+from cumulticast.sim.lookup import any_handle, memory_behind
 from cumulticast.sim.process import Process
-from cumulticast.sim.structs import DEVICE, HOST, HOST_NUMA, LOCALITY_DOMAIN, AllocationProp
+from cumulticast.sim.structs import DEVICE, HOST, HOST_NUMA, LOCALITY_DOMAIN, SHAREABLE, AllocationProp
 
 MINIMUM, RECOMMENDED = 0, 1
 
@@ -22,8 +22,8 @@ def mem_create(process: Process, size: int, prop: bytes, flags: int) -> int:
     judge, wanted = process.driver.judge, AllocationProp.read(prop)
     judge(general.flags_zero, flags)
     check_prop(process, wanted)
-    judge(memory.create_size_positive, size)
-    judge(memory.create_size_granularity, size, process.machine.memory_granularity)
+    judge(memory.memory_size_positive, size)
+    judge(memory.memory_size_granularity, size, process.machine.memory_granularity)
     process.require_fabric(wanted.requested_handle_types)
     device = None
     if wanted.location_type == DEVICE:
@@ -54,24 +54,27 @@ def check_prop(process: Process, prop: AllocationProp) -> None:
     judge = process.driver.judge
     judge(memory.allocation_type, prop.type)
     judge(memory.location_type, prop.location_type)
+    judge(memory.not_current_node, prop.location_type)
     if prop.location_type == DEVICE:
         judge(general.device_exists, prop.location_id, len(process.devices))
     if prop.location_type == HOST:
-        judge(memory.host_handle_types, prop.requested_handle_types)
+        judge(memory.host_not_shareable, "HOST", prop.requested_handle_types)
     if prop.location_type == HOST_NUMA:
-        judge(memory.host_numa_node, prop.location_id, process.machine.host_numa_nodes)
+        judge(memory.node_exists, prop.location_id, process.machine.host_numa_nodes)
     if prop.location_type == LOCALITY_DOMAIN:
-        judge(memory.locality_domain, prop.location_id >> 8 & 0xFF, 1)
-    judge(memory.handle_types, prop.requested_handle_types)
-    judge(memory.win32_meta_data, prop.win32_handle_meta_data, prop.requested_handle_types)
-    judge(memory.usage, prop.usage, prop.gpu_direct_rdma_capable)
-    judge(memory.reserved_bytes, prop.reserved)
+        judge(memory.locality_domain, prop.location_id >> 8 & 0xFF, 1, prop.location_id & 0xFF)
+    judge(memory.memory_handle_types, prop.requested_handle_types, SHAREABLE)
+    judge(memory.no_win32_data, prop.requested_handle_types, prop.win32_handle_meta_data)
+    judge(memory.rdma_over_pcie, prop.usage, bool(prop.gpu_direct_rdma_capable))
+    judge(memory.reserved_zero, int.from_bytes(prop.reserved, "little"))
 
 
 @entry("cuMemRelease")
 def mem_release(process: Process, handle: int) -> None:
     """Take one reference away; the object goes with its last reference and mapping, anywhere."""
-    found = any_handle(process, handle)
+    found = process.handles.find(handle)
+    process.driver.judge(lifetime.release_valid, handle, found is not None)
+    assert found is not None
     found.references -= 1
     process.let_go(found)
 
@@ -80,7 +83,11 @@ def mem_release(process: Process, handle: int) -> None:
 def mem_retain_allocation_handle(process: Process, address: int) -> int:
     """Answer the handle that is mapped at an address, with one more reference to it."""
     mapping = process.space.mappings.at(address)
-    process.driver.judge(lifetime.retain_mapped, address, mapping is not None)
+    if mapping is None:
+        origin = memory_behind(process, address).origin
+        if origin != "nothing":
+            process.driver.judge(lifetime.retain_reserved, address, origin)
+        process.driver.judge(lifetime.retain_mapped, address, False)
     assert mapping is not None
     mapping.handle.references += 1
     return mapping.handle.value
@@ -89,7 +96,7 @@ def mem_retain_allocation_handle(process: Process, address: int) -> int:
 @entry("cuMemGetAllocationGranularity")
 def mem_get_allocation_granularity(process: Process, prop: bytes, option: int) -> int:
     """Answer what sizes and addresses of such memory must be multiples of."""
-    process.driver.judge(memory.granularity_option, option)
+    process.driver.judge(granularity.granularity_option, option)
     return process.machine.memory_granularity
 
 
@@ -97,6 +104,6 @@ def mem_get_allocation_granularity(process: Process, prop: bytes, option: int) -
 def mem_get_allocation_properties_from_handle(process: Process, handle: int) -> bytes:
     """Answer the properties memory was created with; an imported handle says no handle types, as recorded."""
     found = any_handle(process, handle)
-    process.driver.judge(memory.properties_of_memory, handle, found.kind == "memory")
+    process.driver.judge(multicast_mapping.properties_of_memory, handle, found.kind == "multicast")
     prop = AllocationProp.read(found.properties)
     return (replace(prop, requested_handle_types=0) if found.imported else prop).write()

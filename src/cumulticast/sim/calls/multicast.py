@@ -8,9 +8,7 @@ from cumulticast.sim.entry import entry
 from cumulticast.sim.handles import Handle
 from cumulticast.sim.lookup import device_of, multicast_handle
 from cumulticast.sim.process import Process
-from cumulticast.sim.structs import FABRIC, POSIX_FILE_DESCRIPTOR, MulticastProp
-
-SHAREABLE = POSIX_FILE_DESCRIPTOR | FABRIC
+from cumulticast.sim.structs import SHAREABLE, MulticastProp
 
 
 @entry("cuMulticastCreate")

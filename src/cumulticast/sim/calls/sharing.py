@@ -30,8 +30,9 @@ def mem_export_to_shareable_handle(process: Process, shareable: int, handle: int
     judge = process.driver.judge
     judge(general.flags_zero, flags)
     found = any_handle(process, handle)
-    judge(sharing.export_type, handle_type)
-    judge(sharing.export_requested, handle_type, 0 if found.imported else found.handle_types)
+    judge(sharing.export_one_type, handle_type)
+    judge(sharing.export_original, handle, found.imported)
+    judge(sharing.export_requested, handle_type, found.handle_types)
     room = 64 if handle_type == FABRIC else 4
     judge(general.pointer_given, "shareableHandle", shareable if native.writable(shareable, room) else 0)
     if handle_type == FABRIC:
@@ -59,7 +60,7 @@ def fabric_bytes(world: World, handle: Handle) -> bytes:
 @entry("cuMemImportFromShareableHandle")
 def mem_import_from_shareable_handle(process: Process, os_handle: int, handle_type: int) -> int:
     """Answer a new handle for what a descriptor or a fabric handle stands for."""
-    process.driver.judge(sharing.import_type, handle_type)
+    process.driver.judge(sharing.export_one_type, handle_type)
     if handle_type == FABRIC:
         process.require_fabric(FABRIC)
         kind, obj = read_fabric(process, os_handle)
@@ -71,7 +72,7 @@ def mem_import_from_shareable_handle(process: Process, os_handle: int, handle_ty
 def read_descriptor(process: Process, fd: int) -> tuple[Kind, int]:
     """Find out which object a descriptor stands for; one that is not ours answers 999, as recorded."""
     target = _object_of(process.world, fd)
-    process.driver.judge(sharing.descriptor_known, fd & 0xFFFF_FFFF, target is not None)
+    process.driver.judge(sharing.import_readable, fd & 0xFFFF_FFFF, target is not None)
     assert target is not None
     return target
 
@@ -95,7 +96,7 @@ def read_fabric(process: Process, address: int) -> tuple[Kind, int]:
     name = kind.rstrip(b"\0").decode(errors="replace")
     alive = process.world.rows("select 1 from object where id = ? and kind = ?", obj & (2**63 - 1), name)
     known = magic == MAGIC and identity == process.world.identity and bool(alive)
-    judge(sharing.fabric_handle_known, known)
+    judge(sharing.import_readable, address, known)
     return ("multicast" if name == "multicast" else "memory"), obj
 
 

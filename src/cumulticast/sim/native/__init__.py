@@ -5,7 +5,7 @@ set), reduce.c, memory.c, probe.c and words.c, all declared in native.h. `build_
 `cumulticast.sim._native` of them.
 """
 
-from cumulticast.sim.native.elements import DTYPES, OPERATIONS, Element
+from cumulticast.sim.native.elements import DTYPES, OPERATIONS, Element, element
 from cumulticast.sim.native.memory import (
     allocate,
     copy,
@@ -20,6 +20,7 @@ from cumulticast.sim.native.memory import (
     protect,
     readable,
     unmap,
+    whole_pages,
     writable,
 )
 from cumulticast.sim.native.replicas import kernels, load_reduce, reduce, store, use_kernels
@@ -34,6 +35,7 @@ __all__ = [
     "allocate",
     "copy",
     "copy_2d",
+    "element",
     "fill8",
     "fill16",
     "fill32",
@@ -51,6 +53,7 @@ __all__ = [
     "reduce",
     "store",
     "unmap",
+    "whole_pages",
     "use_kernels",
     "writable",
 ]

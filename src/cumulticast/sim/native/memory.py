@@ -6,6 +6,7 @@ GIL.
 """
 
 import os
+from mmap import PAGESIZE
 
 from cumulticast.sim._native import lib
 
@@ -13,6 +14,11 @@ from cumulticast.sim._native import lib
 def _check(call: str, error: int) -> None:
     if error:
         raise OSError(error, f"{call}: {os.strerror(error)}")
+
+
+def whole_pages(size: int) -> int:
+    """Return `size` rounded up to whole pages of the host."""
+    return -(-size // PAGESIZE) * PAGESIZE
 
 
 def map_none(hint: int, size: int, alignment: int = 0) -> int:

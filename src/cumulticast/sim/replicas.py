@@ -1,0 +1,108 @@
+"""From a multicast address to its replicas, for those who compute on them in this process (multimem)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cumulticast.rules import Rule, multicast_access
+from cumulticast.sim import native
+from cumulticast.sim.address_space import PROTECTION, READ, READWRITE, Mapping
+from cumulticast.sim.native import element
+from cumulticast.sim.process import Process
+from cumulticast.sim.windows import Segment, Unbound
+
+__all__ = ["element", "find", "load_reduce_segment", "reduce_segment", "store_segment"]
+
+
+def find(ptr: int, nbytes: int, *, writes: bool) -> list[tuple[Segment, int]]:
+    """Answer the stretches of a multicast range, each with its distance from ``ptr``.
+
+    Raises
+    ------
+    RuntimeError
+        No simulated machine runs in this process, or cuInit was not called.
+    ValueError
+        The range is not wholly inside one mapped multicast object, nobody was given access, or a device has nothing
+        bound to a part of it; the text says which bytes.
+    """
+    from cumulticast.sim import current
+
+    driver = current()
+    with driver.lock:
+        process = driver.process
+        if process is None:
+            raise RuntimeError("cuInit has not been called in this process")
+        if not nbytes:
+            return []
+        mapping = _mapping(process, ptr, nbytes)
+        _check_access(mapping, ptr, READWRITE if writes else READ)
+        offset = mapping.offset + ptr - mapping.base
+        window = process.windows.open(mapping.handle.obj, process.extent(mapping.handle))
+        try:
+            segments = window.segments(offset, nbytes)
+            if writes:
+                process.backing.ensure_window(window, offset, nbytes)
+        except Unbound as hole:
+            reason = (ptr, hole.device, hole.start, hole.end)
+            raise ValueError(_text(multicast_access.bound_everywhere, *reason)) from None
+    return [(segment, segment.offset - offset) for segment in segments]
+
+
+def _mapping(process: Process, ptr: int, nbytes: int) -> Mapping:
+    mapping = process.space.mappings.at(ptr)
+    if mapping is None or mapping.handle.kind != "multicast":
+        what = "nothing mapped" if mapping is None else "ordinary memory"
+        raise ValueError(f"ptr {ptr:#x} is {what}; multimem works on a mapped multicast object only")
+    if ptr + nbytes > mapping.end:
+        room = mapping.end - ptr
+        raise ValueError(f"{nbytes} bytes at {ptr:#x} end beyond the mapping; at most {room} lie from there")
+    return mapping
+
+
+def _check_access(mapping: Mapping, ptr: int, wanted: int) -> None:
+    """Any device's access will do: the arithmetic is the host's, on behalf of whichever device has it."""
+    granted = max(mapping.access.values(), default=0)
+    if granted & wanted != wanted:
+        raise ValueError(_text(multicast_access.multicast_access, ptr, 0, granted, wanted))
+
+
+def _text(rule: Rule[Any], *facts: Any) -> str:
+    return f"{rule.code} multimem: {rule.check(*facts)}. More: cumulticast rules {rule.code}"
+
+
+# ---- one stretch at a time
+
+
+def store_segment(segment: Segment, source: int) -> None:
+    """Write a stretch to every replica."""
+    if segment.stride is not None:
+        native.store(segment.addresses[0], segment.stride, len(segment.addresses), source, segment.size)
+        return
+    for address in segment.addresses:  # 256-byte offsets on SM_107: the replicas lie at uneven distances
+        native.copy(address, source, segment.size)
+
+
+def load_reduce_segment(segment: Segment, target: int, size: int, dtype: str, op: str) -> None:
+    """Combine a stretch of all replicas into ``target``; ``size`` is that of one element."""
+    count, n = segment.size // size, len(segment.addresses)
+    if segment.stride is not None:
+        native.load_reduce(target, segment.addresses[0], segment.stride, n, count, dtype, op)
+        return
+    gathered = native.map_none(0, native.whole_pages(n * segment.size), 0)
+    try:
+        native.protect(gathered, native.whole_pages(n * segment.size), PROTECTION[READWRITE])
+        for i, address in enumerate(segment.addresses):
+            native.copy(gathered + i * segment.size, address, segment.size)
+        native.load_reduce(target, gathered, segment.size, n, count, dtype, op)
+    finally:
+        native.unmap(gathered, native.whole_pages(n * segment.size))
+
+
+def reduce_segment(segment: Segment, source: int, size: int, dtype: str, op: str) -> None:
+    """Combine a stretch into every replica, element by element."""
+    count = segment.size // size
+    if segment.stride is not None:
+        native.reduce(segment.addresses[0], segment.stride, len(segment.addresses), source, count, dtype, op)
+        return
+    for address in segment.addresses:
+        native.reduce(address, 0, 1, source, count, dtype, op)
