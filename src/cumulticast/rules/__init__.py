@@ -1,9 +1,9 @@
 """The book: every rule of the driver, once, with its check, its page, its status and its source.
 
 Files are ordered by subject and codes by the hundred: MC0 general, MC1 devices, MC2 multicast objects and
-teams, MC3 binding, MC4 unbinding and granularity, MC5 multicast mappings, MC6 sharing, MC7 memory, MC8 address
-space, access and lifetime, MC9 contexts, pointers, copies, streams and pools. `unenforced` lists what no rule
-enforces, and why.
+teams, MC3 binding, MC4 unbinding and granularity, MC5 multicast mappings, MC6 sharing, MC7 memory, MC8
+addresses, access and lifetime, MC9 contexts, pointers, copies, streams and pools. `unenforced` lists what no
+rule enforces, and why.
 """
 
 from . import (

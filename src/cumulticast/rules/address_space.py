@@ -136,7 +136,7 @@ def reserve_hint_page(addr: int, page: int) -> str | None:
     calls=_RESERVE,
     kind="limit",
     status=Status.OUT_OF_MEMORY,
-    evidence="documented",
+    evidence="assumed",
     source=Document(
         "CUresult.CUDA_ERROR_OUT_OF_MEMORY", "unable to allocate enough memory or other resources"
     ),

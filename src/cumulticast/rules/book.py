@@ -10,6 +10,8 @@ exception note, ``cumulticast rules``, the documentation and the coverage test.
 More: cumulticast rules MC304'
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import cleandoc

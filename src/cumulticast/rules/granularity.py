@@ -12,7 +12,7 @@ _NAMES = {0: "MINIMUM", 1: "RECOMMENDED"}
     "the option of a granularity query is MINIMUM (0) or RECOMMENDED (1)",
     calls=("cuMulticastGetGranularity", "cuMemGetAllocationGranularity"),
     status=Status.INVALID_VALUE,
-    evidence="documented",
+    evidence="assumed",
     source=(
         Document("multicast_get_granularity", "Calculates either the minimal or recommended granularity"),
         Document("CUresult.CUDA_ERROR_INVALID_VALUE", "not within an acceptable range of values"),

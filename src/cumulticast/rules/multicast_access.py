@@ -108,7 +108,7 @@ def bound_everywhere(ptr: int, dev: int, hole_start: int, hole_end: int) -> str 
     "the device has access to the multicast range",
     calls=_LAUNCH,
     status=Status.ILLEGAL_ADDRESS,
-    evidence="documented",
+    evidence="assumed",
     source=(
         Document("mem_map", "Please note calling ``cuMemMap`` does not make the address accessible"),
         Document(

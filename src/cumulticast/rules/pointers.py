@@ -12,7 +12,7 @@ _ONE = ("cuPointerGetAttribute",)
     "a pointer attribute is one that the driver knows",
     calls=("cuPointerGetAttribute", "cuPointerGetAttributes", "cuPointerSetAttribute"),
     status=Status.INVALID_VALUE,
-    evidence="documented",
+    evidence="assumed",
     source=(
         Document("pointer_get_attribute", "Return an attribute of a pointer"),
         Document("CUresult.CUDA_ERROR_INVALID_VALUE", "not within an acceptable range of values"),

@@ -149,7 +149,7 @@ def host_pool_not_shareable(location: str, handle_types: int) -> str | None:
     "a pool attribute is one that the driver knows",
     calls=("cuMemPoolGetAttribute", "cuMemPoolSetAttribute"),
     status=Status.INVALID_VALUE,
-    evidence="documented",
+    evidence="assumed",
     source=Document("CUresult.CUDA_ERROR_INVALID_VALUE", "not within an acceptable range of values"),
 )
 def pool_attribute_known(attribute: int, known: bool) -> str | None:

@@ -127,8 +127,8 @@ def range_alike(devices: tuple[int, ...], same_properties: bool) -> str | None:
 def dma_buf_supported(attribute: str, supported: bool) -> str | None:
     """Check DMA_BUF_SUPPORTED (124) first.
 
-    For memory of cuMemAllocHost the attribute is HOST_ALLOC_DMA_BUF_SUPPORTED (146). A machine whose data say 0
-    has no such handles to give.
+    For memory of cuMemAllocHost the attribute is HOST_ALLOC_DMA_BUF_SUPPORTED (146). A machine whose data say
+    0 has no such handles to give.
 
         device_get_attribute(DeviceAttribute.DMA_BUF_SUPPORTED, dev) == 0   # refused
         device_get_attribute(DeviceAttribute.DMA_BUF_SUPPORTED, dev) == 1   # good

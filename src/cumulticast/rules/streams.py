@@ -96,7 +96,7 @@ def event_timed(event: int, recorded: bool, timing: bool) -> str | None:
     "the flags of a stream or an event are known",
     calls=("cuStreamCreate", "cuStreamCreateWithPriority", "cuEventCreate"),
     status=Status.INVALID_VALUE,
-    evidence="documented",
+    evidence="assumed",
     source=(
         Document("stream_create", "Valid values for ``flags`` are"),
         Document("event_create", "Valid flags include"),
