@@ -5,10 +5,10 @@
     cuda.bindings._v2.driver.InvalidValueError: ERROR_INVALID_VALUE (1)
     MC304 multicast_bind_mem: size 3145728 is not a multiple of 2097152 (2 MiB); nearest 2097152 or 4194304. …
 
-Every public name is forwarded: functions, enumerations, structures, exceptions. The exceptions are NVIDIA's own; a
-call that raises one gets notes (PEP 678), taken from what the driver itself logged about that call (cuLogs*, CUDA
-12.9 and later). Where the driver logged no rule, a note lists the rules of the book that answer so. This works on
-any driver, so this module does not know which one it has.
+Every public name is forwarded: functions, enumerations, structures, exceptions. The exceptions are NVIDIA's
+own; one that a call raises gets notes (PEP 678), taken from what the driver itself logged about that call
+(cuLogs*, CUDA 12.9 and later). Where the driver logged no rule, a note lists the rules of the book that
+answer so. This works on any driver, so this module does not know which one it has.
 
 It is the one module that imports ``cuda.bindings._v2``, a path that NVIDIA announced to move.
 """
@@ -54,7 +54,7 @@ def __dir__() -> list[str]:
 
 
 def _explained(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function of the bindings so that the driver's errors carry notes. Other exceptions pass untouched."""
+    """Wrap a function so that the driver's errors carry notes; other exceptions pass untouched."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -73,7 +73,7 @@ def _explained(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _notes(name: str, status: int | None) -> list[str]:
-    """Say why ``name`` answered ``status``: what the driver logged, and without a rule in it, the likely rules."""
+    """Say why ``name`` answered ``status``: what the driver logged, else the likely rules."""
     if status is None:
         return []
     logged = _logged_reasons(name, int(status))
@@ -85,8 +85,8 @@ def _notes(name: str, status: int | None) -> list[str]:
 def _logged_reasons(name: str, status: int) -> list[str]:
     """Answer the reasons that this thread's newest entry of the driver's error log gives for this call.
 
-    The reasons of a refused call stand right before its line ``Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuX``,
-    which is the last of this thread. Without such a line the driver logged nothing about the call.
+    The reasons of a refused call stand right before its line ``Returning N (NAME) from cuX``, the last of
+    this thread. Without such a line the driver logged nothing about the call.
     """
     from cumulticast.rules.text import python_name
 
@@ -118,7 +118,7 @@ def _dump_log() -> str:
 
 
 def _governing_rules(name: str, status: int) -> list[str]:
-    """Name the rules of the book that make ``name`` answer ``status``: its own, or else those that govern every call."""
+    """Name the rules that make ``name`` answer ``status``: its own, or else those that govern every call."""
     from cumulticast.rules import all_rules
     from cumulticast.rules.book import EVERY_CALL
     from cumulticast.rules.text import python_name
@@ -128,5 +128,7 @@ def _governing_rules(name: str, status: int) -> list[str]:
     chosen = own or [rule for rule in answering if rule.calls == EVERY_CALL]
     if not chosen:
         return []
-    head = f"{name} answers {status} when one of these rules is broken; `cumulticast rules CODE` explains each:"
+    head = (
+        f"{name} answers {status} when one of these rules is broken; `cumulticast rules CODE` explains each:"
+    )
     return ["\n".join([head, *(f"  {rule.code} {rule.title}" for rule in chosen)])]

@@ -1,0 +1,7 @@
+"""``python -m cumulticast.cli``."""
+
+import sys
+
+from cumulticast.cli import main
+
+sys.exit(main())
