@@ -17,8 +17,8 @@ HERE = Path(__file__).parent
 
 ffibuilder = FFI()
 ffibuilder.cdef("""
-    extern "Python" int32_t dispatch(int32_t, int32_t, uint64_t, const uint64_t *, const int64_t *, uint64_t *);
-    const char *attach(const char *path);
+    void serve(uintptr_t function_list, uintptr_t on_other, uintptr_t on_failure);
+    const char *attach(const char *path, uintptr_t faults, uint32_t calm);
     void close_door(void);
     void forget(void);
     void *entry(int index);
@@ -27,7 +27,8 @@ ffibuilder.cdef("""
 ffibuilder.set_source(
     "cumulticast.libcuda._door",
     f"#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <link.h>\n#include <string.h>\n#include <stdint.h>\n"
-    f"{(HERE / 'door.h').read_text()}\n{(HERE / 'attach.c').read_text()}",
+    f"{(HERE / 'door.h').read_text()}\n{(HERE / 'python.c').read_text()}",
+    py_limited_api=False,
 )
 
 
@@ -48,10 +49,9 @@ def c_param(param, names: list[str]) -> str:
     direction = "TEXT" if param.kind == "cstr" else DIRECTIONS[param.direction]
     width, size = (0, param.size) if param.kind == "bytes" else (param.size, 0)
     count = names.index(param.count) if param.count else -1
-    signed = int(param.kind == "i32")
-    if direction == "IN" and not size:
+    if direction == "IN" and not size:  # an input passed by its address
         width, size = 0, width
-    return f"{{ {direction}, {width}, {signed}, {int(param.optional)}, {count}, {size} }}"
+    return f"{{ {direction}, {width}, {int(param.kind == 'i32')}, {int(param.optional)}, {count}, {size} }}"
 
 
 def entry_code(entry) -> tuple[str, str]:

@@ -15,34 +15,26 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 #include "door.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define MAX_PARAMS 16
 #define SMALL_INPUTS 512
 #define TEXT_MAX 4096
 
 enum { SUCCESS = 0, INVALID_VALUE = 1, NOT_INITIALIZED = 3, DEINITIALIZED = 4, UNKNOWN = 999 };
-enum direction { SCALAR, TEXT, IN, OUT, INOUT };
-
-/* One parameter of one entry. `width` is the size in bytes of a scalar or of one output word; `size` that of one
- * element of a structure or array; `count` the index of the parameter that holds the number of elements, or -1. */
-struct param { uint8_t direction, width, is_signed, optional; int8_t count; uint32_t size; };
-struct entry { const char *symbol; uint8_t params; struct param param[MAX_PARAMS]; };
-
 #include "entries.inc" /* static const struct entry entries[]; enum { ENTRY_COUNT, ENTRY_cuInit … } */
 
 static struct door_callbacks callbacks;
-static atomic_int serving;    /* callbacks are in place */
+static atomic_int serving;    /* how often callbacks were put in place */
 static atomic_int closing;    /* the interpreter is going away: answer 4, touch nothing */
 static atomic_int initialised; /* cuInit has succeeded in this process */
 static atomic_int forked;     /* this is a child of an initialised process: answer 3 */
@@ -52,15 +44,36 @@ static void in_child(void) { if (initialised) forked = 1; }
 static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
 
 /* A number of its own for every thread; unlike thread ids these are not reused. */
-static uint64_t thread_serial(void)
+static __thread uint64_t thread_serial;
+static __thread int thread_announced; /* to which service */
+
+static void announce_thread(void)
 {
     static atomic_uint_fast64_t last;
-    static __thread uint64_t mine;
-    if (!mine) mine = ++last;
-    return mine;
+    if (!thread_serial) thread_serial = ++last;
+    thread_announced = serving;
+    struct call c = { .ask = ASK_NEW_THREAD, .thread = thread_serial };
+    callbacks.answer(&c);
 }
 
 /* ---- foreign pointers -------------------------------------------------------------------------------------- */
+
+/* Whether the range lies in the calling thread's stack above this frame: most arguments do, and need no system call. */
+static bool on_stack(uintptr_t at, size_t size)
+{
+    static __thread uintptr_t top;
+    if (!top) {
+        pthread_attr_t attributes;
+        void *lowest;
+        size_t length;
+        top = 1;
+        if (!pthread_getattr_np(pthread_self(), &attributes)) {
+            if (!pthread_attr_getstack(&attributes, &lowest, &length)) top = (uintptr_t)lowest + length;
+            pthread_attr_destroy(&attributes);
+        }
+    }
+    return at > (uintptr_t)__builtin_frame_address(0) && at < top && size <= top - at;
+}
 
 /* Whether the four aligned bytes around `at` can be written. The kernel ORs zero into them: nothing changes, and a
  * bad address is EFAULT instead of a signal. A kernel that forbids the call is taken to say yes. */
@@ -72,33 +85,33 @@ static bool word_writable(uintptr_t at)
     return r >= 0 || errno != EFAULT;
 }
 
-static bool range_writable(uintptr_t at, size_t size)
+/* Likewise for reading: the kernel compares the word and does not sleep, since no time is given. */
+static bool word_readable(uintptr_t at)
+{
+    static const struct timespec none;
+    uint32_t *word = (uint32_t *)(at & ~(uintptr_t)3);
+    return syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, 0, &none, NULL, 0) == 0 || errno != EFAULT;
+}
+
+/* Whether every page of a range passes a probe. */
+static bool every_page(uintptr_t at, size_t size, bool (*probe)(uintptr_t))
 {
     static long page;
     if (!page) page = sysconf(_SC_PAGESIZE);
     if (!at || at + size < at) return false;
+    if (!size || on_stack(at, size)) return true;
     for (uintptr_t p = at; p < at + size; p = (p | (uintptr_t)(page - 1)) + 1)
-        if (!word_writable(p)) return false;
-    return true;
-}
-
-static bool copy_in(void *to, uintptr_t from, size_t size)
-{
-    struct iovec local = { to, size }, remote = { (void *)from, size };
-    ssize_t n = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-    if (n == (ssize_t)size) return true;
-    if (n >= 0 || errno == EFAULT) return false;
-    memcpy(to, (void *)from, size); /* a container may forbid the call; then the pointer is trusted, as elsewhere */
+        if (!probe(p)) return false;
     return true;
 }
 
 /* ---- one call ---------------------------------------------------------------------------------------------- */
 
 struct frame {
-    uint64_t word[MAX_PARAMS], out[MAX_PARAMS];
-    char small[SMALL_INPUTS];
-    void *large;
+    struct call call;
+    void *large; /* what is too large for `small` */
     size_t used;
+    char small[SMALL_INPUTS];
 };
 
 static uint64_t extend(uint64_t value, const struct param *p)
@@ -108,89 +121,106 @@ static uint64_t extend(uint64_t value, const struct param *p)
     return p->is_signed ? (uint64_t)((int64_t)(value << shift) >> shift) : value << shift >> shift;
 }
 
-/* Copy one input structure or array into the frame, so that nobody can change or unmap it while it is read. */
-static int32_t take_input(struct frame *f, const struct entry *e, int k)
+static uint64_t count_of(const struct frame *f, const struct param *p)
 {
-    const struct param *p = &e->param[k];
-    uint64_t count = p->count < 0 ? 1 : f->word[p->count];
-    if (!f->word[k]) return p->optional || !count ? FAULT_NONE : FAULT(FAULT_NULL, k);
+    return p->count < 0 ? 1 : f->call.word[p->count];
+}
+
+/* Copy one input structure or array into the frame, so that nobody can change or unmap it while it is read. */
+static int take_input(struct frame *f, const struct param *p, int k)
+{
+    uint64_t *word = &f->call.word[k], count = count_of(f, p);
+    if (!*word) return p->optional || !count ? FAULT_NONE : FAULT(FAULT_NULL, k);
     if (count > (1u << 24) / p->size) return FAULT(FAULT_UNREADABLE, k);
     size_t size = count * p->size;
+    if (!every_page(*word, size, word_readable)) return FAULT(FAULT_UNREADABLE, k);
     char *place = f->small + f->used;
     if (f->used + size > SMALL_INPUTS) {
         if (f->large || !(f->large = malloc(size))) return FAULT(FAULT_UNREADABLE, k);
         place = f->large;
-    } else {
-        f->used += (size + 15) & ~(size_t)15;
-        if (f->used > SMALL_INPUTS) f->used = SMALL_INPUTS;
-    }
-    if (size && !copy_in(place, f->word[k], size)) return FAULT(FAULT_UNREADABLE, k);
-    f->word[k] = (uintptr_t)place;
+    } else f->used = (f->used + size + 15) & ~(size_t)15;
+    memcpy(place, (void *)*word, size);
+    *word = (uintptr_t)place;
     return FAULT_NONE;
 }
 
-/* Copy a C string in, page by page: it may end right before an unmapped one. */
-static int32_t take_text(struct frame *f, int k, bool optional)
+/* Copy a C string in, piece by piece: it may end right before an unmapped page. */
+static int take_text(struct frame *f, const struct param *p, int k)
 {
-    uintptr_t from = f->word[k];
-    if (!from) return optional ? FAULT_NONE : FAULT(FAULT_NULL, k);
-    if (f->large || !(f->large = malloc(TEXT_MAX + 1))) return FAULT(FAULT_UNREADABLE, k);
+    uintptr_t from = f->call.word[k];
+    if (!from) return p->optional ? FAULT_NONE : FAULT(FAULT_NULL, k);
+    if (f->large || !(f->large = malloc(TEXT_MAX + 256))) return FAULT(FAULT_UNREADABLE, k);
     char *text = f->large;
     for (size_t have = 0; have < TEXT_MAX;) {
         size_t piece = 256 - ((from + have) & 255); /* never crosses a page: pages are multiples of 256 bytes */
-        if (piece > TEXT_MAX - have) piece = TEXT_MAX - have;
-        if (!copy_in(text + have, from + have, piece)) return FAULT(FAULT_UNREADABLE, k);
-        if (memchr(text + have, 0, piece)) { f->word[k] = (uintptr_t)text; return FAULT_NONE; }
+        if (!every_page(from + have, piece, word_readable)) return FAULT(FAULT_UNREADABLE, k);
+        memcpy(text + have, (void *)(from + have), piece);
+        if (memchr(text + have, 0, piece)) { f->call.word[k] = (uintptr_t)text; return FAULT_NONE; }
         have += piece;
     }
     return FAULT(FAULT_UNREADABLE, k);
 }
 
-static int32_t check_output(struct frame *f, const struct entry *e, int k, uint64_t address)
+static int check_output(struct frame *f, const struct param *p, int k, uint64_t address)
 {
-    const struct param *p = &e->param[k];
-    if (!address) return p->optional ? FAULT_NONE : FAULT(FAULT_NULL, k);
+    if (!address) return p->optional || !count_of(f, p) ? FAULT_NONE : FAULT(FAULT_NULL, k);
     size_t size = p->width;
     if (p->size) {
-        uint64_t count = p->count < 0 ? 1 : f->word[p->count];
-        if (count > (1u << 24) / p->size) count = (1u << 24) / p->size; /* a capacity: its head will do */
-        size = count * p->size;
+        uint64_t count = count_of(f, p), most = (1u << 24) / p->size;
+        size = (count > most ? most : count) * p->size; /* of an enormous capacity the head will do */
     }
-    if (!range_writable(address, size)) return FAULT(FAULT_UNWRITABLE, k);
-    if (p->direction == INOUT) copy_in(&f->word[k], address, p->width);
+    if (!every_page(address, size, word_writable)) return FAULT(FAULT_UNWRITABLE, k);
+    f->call.place[k] = address;
+    if (p->direction == INOUT) memcpy(&f->call.word[k], (void *)address, p->width);
     return FAULT_NONE;
 }
 
-static int32_t take_arguments(struct frame *f, const struct entry *e, const uint64_t *args)
+static int take_arguments(struct frame *f, const struct entry *e, const uint64_t *args)
 {
-    int32_t fault = FAULT_NONE;
-    for (int k = 0; k < e->params; k++)
-        f->word[k] = e->param[k].direction == SCALAR ? extend(args[k], &e->param[k]) : args[k];
+    int fault = FAULT_NONE, n = e->params;
+    for (int k = 0; k < n; k++) {
+        f->call.word[k] = e->param[k].direction == SCALAR ? extend(args[k], &e->param[k]) : args[k];
+        f->call.place[k] = 0;
+    }
     /* In-out words first: an array's capacity may stand in one. */
-    for (int k = 0; k < e->params && !fault; k++)
-        if (e->param[k].direction == INOUT) fault = check_output(f, e, k, args[k]);
-    for (int k = 0; k < e->params && !fault; k++) {
-        if (e->param[k].direction == TEXT) fault = take_text(f, k, e->param[k].optional);
-        if (e->param[k].direction == IN) fault = take_input(f, e, k);
-        if (e->param[k].direction == OUT) fault = check_output(f, e, k, args[k]);
+    for (int k = 0; k < n && !fault; k++)
+        if (e->param[k].direction == INOUT) {
+            f->call.word[k] = 0;
+            fault = check_output(f, &e->param[k], k, args[k]);
+        }
+    for (int k = 0; k < n && !fault; k++) {
+        const struct param *p = &e->param[k];
+        if (p->direction == TEXT) fault = take_text(f, p, k);
+        else if (p->direction == IN) fault = take_input(f, p, k);
+        else if (p->direction == OUT) fault = check_output(f, p, k, args[k]);
     }
     return fault;
 }
 
-static void give_outputs(const struct frame *f, const struct entry *e, const uint64_t *args)
+/* Sleep until the word changes, a signal comes or the time is over. Python handed the word out; it stays mapped. */
+static int wait_for_change(const struct call *c)
 {
-    for (int k = 0; k < e->params; k++) {
-        const struct param *p = &e->param[k];
-        if (p->direction >= OUT && p->width && args[k]) memcpy((void *)args[k], &f->out[k], p->width);
-    }
+    struct timespec limit = { (time_t)(c->wait_ns / 1000000000u), (long)(c->wait_ns % 1000000000u) };
+    if (syscall(SYS_futex, (uint32_t *)c->wait_on, FUTEX_WAIT, (uint32_t)c->wait_value, &limit, NULL, 0) == 0) return 0;
+    return errno == EINTR ? EINTR : 0;
 }
 
-/* Sleep until the word changes, a signal comes or the time is over. Python handed the word out; it stays mapped. */
-static int wait_for_change(const uint64_t *out)
+/* Ask until there is an answer that is not to wait. */
+static int ask(struct call *c)
 {
-    struct timespec limit = { (time_t)(out[2] / 1000000000u), (long)(out[2] % 1000000000u) };
-    if (syscall(SYS_futex, (uint32_t *)out[0], FUTEX_WAIT, (uint32_t)out[1], &limit, NULL, 0) == 0) return 0;
-    return errno == EINTR ? EINTR : 0;
+    for (;;) {
+        int status = callbacks.answer(c);
+        if (status != DOOR_WAIT) return status;
+        c->ask = ASK_WATCHED;
+        if (wait_for_change(c) != EINTR) continue;
+        int raised = callbacks.signals();
+        if (!raised) continue;
+        c->ask = ASK_GIVE_UP;
+        status = callbacks.answer(c);
+        /* The exception is raised at the caller's next bytecode, which with bindings that raise on a status is
+         * reached only when the status is 0. Nobody sees that 0: the exception comes first. */
+        return raised > 0 ? SUCCESS : status;
+    }
 }
 
 static int start(void);
@@ -201,29 +231,20 @@ static int enter(int index, const uint64_t *args)
     if (closing) return DEINITIALIZED;
     if (forked) return NOT_INITIALIZED;
     if (!serving && start()) return UNKNOWN;
+    if (thread_announced != serving) announce_thread();
     struct frame f;
     f.large = NULL;
     f.used = 0;
-    int32_t fault = take_arguments(&f, e, args), status;
-    for (;;) {
-        memset(f.out, 0, sizeof f.out);
-        status = callbacks.dispatch(index, fault, thread_serial(), f.word, (int64_t *)f.word, f.out);
-        if (status != DOOR_WAIT) break;
-        if (wait_for_change(f.out) == EINTR) {
-            int raised = callbacks.signals();
-            if (!raised) continue;
-            status = callbacks.dispatch(index, FAULT(FAULT_INTERRUPTED, 0), thread_serial(), f.word,
-                                        (int64_t *)f.word, f.out);
-            /* The exception is raised at the caller's next bytecode, which with bindings that raise on a status is
-             * reached only when the status is 0. Nobody sees that 0: the exception comes first. */
-            if (raised > 0) status = SUCCESS;
-            free(f.large);
-            return status;
-        }
-    }
-    if (status == SUCCESS) {
-        give_outputs(&f, e, args);
-        if (index == ENTRY_cuInit && !initialised) { pthread_once(&fork_handler, watch_forks); initialised = 1; }
+    f.call.entry = e;
+    f.call.index = index;
+    f.call.thread = thread_serial;
+    f.call.fault = take_arguments(&f, e, args);
+    bool watched = callbacks.faults && __atomic_load_n(callbacks.faults, __ATOMIC_RELAXED) != callbacks.calm;
+    f.call.ask = f.call.fault ? ASK_FAULT : watched ? ASK_WATCHED : ASK_CALL;
+    int status = ask(&f.call);
+    if (status == SUCCESS && index == ENTRY_cuInit && !initialised) {
+        pthread_once(&fork_handler, watch_forks);
+        initialised = 1;
     }
     free(f.large);
     return status;
@@ -300,8 +321,8 @@ static int start_in_running(void *python)
 
 static void close_at_exit(void)
 {
-    uint64_t none[MAX_PARAMS] = { 0 };
-    if (serving && !closing && !forked) callbacks.dispatch(-1, FAULT_NONE, 0, none, (int64_t *)none, none);
+    struct call c = { .ask = ASK_CLOSE };
+    if (serving && !closing && !forked) callbacks.answer(&c);
     closing = 1;
 }
 
@@ -366,7 +387,7 @@ EXPORT void cumulticast_attach(const struct door_callbacks *c)
 {
     callbacks = *c;
     closing = 0;
-    serving = 1;
+    serving++;
 }
 
 /* After this every call answers 4 (deinitialized): the interpreter is going away. */

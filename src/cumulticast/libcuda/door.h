@@ -1,23 +1,53 @@
 /* What the two halves of the door share: libcuda.so.1 (door.c, no Python in it) and the extension module
- * cumulticast.libcuda._door (build_door.py), which puts a Python function behind it. */
+ * cumulticast.libcuda._door (python.c), which calls Python functions for it. */
 #ifndef CUMULTICAST_DOOR_H
 #define CUMULTICAST_DOOR_H
 #include <stdint.h>
 
-/* Why a call cannot be handed on as it is; `index` is the parameter's, from 0. */
-enum { FAULT_NONE = 0, FAULT_NULL = 1, FAULT_UNREADABLE = 2, FAULT_UNWRITABLE = 3, FAULT_INTERRUPTED = 4 };
-#define FAULT(kind, index) ((int32_t)((kind) | (index) << 8))
+#define MAX_PARAMS 16
 
-/* Answered by Python instead of a CUresult: wait on out[0] (address of a 32-bit futex word) while it holds
- * out[1], at most out[2] nanoseconds, then ask again. */
+enum direction { SCALAR, TEXT, IN, OUT, INOUT };
+
+/* One parameter of one entry. `width` is the size in bytes of a scalar or of one output word; `size` that of one
+ * element of a structure or array; `count` the index of the parameter that holds the number of elements, or -1. */
+struct param { uint8_t direction, width, is_signed, optional; int8_t count; uint32_t size; };
+struct entry { const char *symbol; uint8_t params; struct param param[MAX_PARAMS]; };
+
+/* What a call asks of Python. */
+enum ask {
+    ASK_CALL,       /* an ordinary call */
+    ASK_WATCHED,    /* a call while faults are injected, or one that waited before */
+    ASK_FAULT,      /* its arguments are bad: `fault` says how */
+    ASK_GIVE_UP,    /* a signal handler raised while it waited */
+    ASK_NEW_THREAD, /* a thread calls for the first time */
+    ASK_CLOSE       /* the program ends */
+};
+
+enum { FAULT_NONE = 0, FAULT_NULL = 1, FAULT_UNREADABLE = 2, FAULT_UNWRITABLE = 3 };
+#define FAULT(kind, index) ((kind) | (index) << 8)
+
+struct call {
+    const struct entry *entry;
+    int index;
+    enum ask ask;
+    int fault;                 /* FAULT(kind, parameter) */
+    uint64_t thread;           /* the calling thread's own number */
+    uint64_t word[MAX_PARAMS]; /* arguments; of input structures and strings, where their copy lies */
+    uint64_t place[MAX_PARAMS]; /* of outputs, where they go; 0 when the caller does not want them */
+    /* Answered with DOOR_WAIT: sleep while the 32-bit word at `wait_on` holds `wait_value`, at most `wait_ns`, then ask
+     * again. */
+    uint64_t wait_on, wait_value, wait_ns;
+};
 #define DOOR_WAIT (-1)
 
 struct door_callbacks {
-    /* Run one call. `u` and `i` are the same argument words, unsigned and sign-extended. */
-    int32_t (*dispatch)(int32_t entry, int32_t fault, uint64_t thread, const uint64_t *u, const int64_t *i,
-                        uint64_t *out);
+    /* Answer one call: a CUresult, with the outputs written when it is 0, or DOOR_WAIT. */
+    int (*answer)(struct call *call);
     /* Run pending signal handlers. 0: none raised. 1: one raised, and the exception will be raised again as soon
      * as the call has returned. -1: one raised and there is nobody to raise it to. */
-    int32_t (*signals)(void);
+    int (*signals)(void);
+    /* The world's count of fault changes, and its value when there are no faults. */
+    const uint32_t *faults;
+    uint32_t calm;
 };
 #endif

@@ -5,15 +5,18 @@ from __future__ import annotations
 import mmap
 import os
 from dataclasses import dataclass, field
+from itertools import count
 
 from cumulticast.sim import native
 from cumulticast.sim.handles import Handle
+from cumulticast.sim.moves import Moves
 from cumulticast.sim.ranges import Ranges
 from cumulticast.sim.world import World
 
 DEVICE, HOST, HOST_NUMA = 1, 2, 3  # CUmemLocationType
 READ, READWRITE = 1, 3  # CUmemAccess_flags
 Location = tuple[int, int]
+BUFFERS = count(1)  # CU_POINTER_ATTRIBUTE_BUFFER_ID: every allocation and mapping has its own
 PROTECTION = {0: 0, READ: mmap.PROT_READ, READWRITE: mmap.PROT_READ | mmap.PROT_WRITE}
 
 
@@ -38,6 +41,7 @@ class Mapping:
     handle: Handle
     offset: int
     access: dict[Location, int] = field(default_factory=dict[Location, int])
+    buffer: int = field(default_factory=BUFFERS.__next__)
 
     @property
     def end(self) -> int:
@@ -51,6 +55,7 @@ class AddressSpace:
         self._world = world
         self.reservations: Ranges[Reservation] = Ranges()
         self.mappings: Ranges[Mapping] = Ranges()
+        self.moves = Moves()
 
     def reserve(self, size: int, alignment: int, hint: int) -> int:
         """Reserve ``size`` bytes without access and answer the address."""
@@ -74,12 +79,14 @@ class AddressSpace:
 
     def unmap(self, mapping: Mapping) -> None:
         """Turn a mapping into a plain reservation again."""
+        self.moves.settle()
         self.mappings.remove(mapping)
         mapping.handle.mappings -= 1
         native.map_back(mapping.base, mapping.size)
 
     def set_access(self, mapping: Mapping, grants: dict[Location, int]) -> None:
         """Change who may touch a mapping."""
+        self.moves.settle()
         access = {place: flags for place, flags in (mapping.access | grants).items() if flags}
         if mapping.handle.kind == "memory":
             native.protect(mapping.base, mapping.size, PROTECTION[max(access.values(), default=0)])
@@ -87,6 +94,7 @@ class AddressSpace:
 
     def close(self) -> None:
         """Give everything back."""
+        self.moves.settle()
         for reservation in list(self.reservations):
             self.free(reservation)
 

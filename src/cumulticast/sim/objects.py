@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from dataclasses import dataclass
-from typing import Literal
 
 from cumulticast.sim.world import World
 
@@ -42,42 +41,36 @@ class Object:
 
 
 def create_memory(
-    world: World, process: int, size: int, location: tuple[int, int], node: int, device: int | None, handle_types: int,
-    properties: bytes,
-) -> int:  # fmt: skip
+    world: World, process: int, obj: int, size: int, location: tuple[int, int], node: int, device: int | None,
+    handle_types: int, properties: bytes,
+) -> None:  # fmt: skip
     """Make an allocation; the file is sparse and takes memory as it is written."""
-    with world.transaction() as db:
-        obj = _new(db, world, process, "memory", size)
-        db.execute(
-            "insert into allocation values(?, ?, ?, ?, ?, ?, ?, ?)",
-            (obj, size, *location, node, device, handle_types, properties),
-        )
-        if device is not None:
-            db.execute("update device set used = used + ? where id = ?", (size, device))
-    return obj
+    _make_file(world.path_of("memory", obj), size)
+    world.change(
+        "insert into allocation(id, process, size, location_type, location_id, node, device, handle_types, properties)"
+        " values(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (obj, process, size, *location, node, device, handle_types, properties),
+    )
 
 
-def create_multicast(world: World, process: int, size: int, num_devices: int, handle_types: int) -> int:
+def create_multicast(world: World, process: int, obj: int, size: int, num_devices: int, handle_types: int) -> None:
     """Make a multicast object without devices; nothing is reserved for it yet."""
-    with world.transaction() as db:
-        obj = _new(db, world, process, "multicast", 0)
-        db.execute(
-            "insert into multicast(id, size, num_devices, handle_types) values(?, ?, ?, ?)",
-            (obj, size, num_devices, handle_types),
-        )
-    return obj
+    _make_file(world.path_of("multicast", obj), 0)
+    world.change(
+        "insert into multicast(id, process, size, num_devices, handle_types) values(?, ?, ?, ?, ?)",
+        (obj, process, size, num_devices, handle_types),
+    )
 
 
-def _new(db: sqlite3.Connection, world: World, process: int, kind: Literal["memory", "multicast"], size: int) -> int:
-    obj = db.execute("insert into object(kind) values(?)", (kind,)).lastrowid
-    assert obj is not None
-    fd = os.open(world.path_of(kind, obj), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_EXCL, 0o600)
+def _make_file(path: str, size: int) -> None:
+    fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_EXCL, 0o600)
     try:
         os.ftruncate(fd, size)
+    except OSError:
+        os.unlink(path)
+        raise
     finally:
         os.close(fd)
-    world.refer(db, obj, process)
-    return obj
 
 
 def used_memory(world: World, device: int) -> int:
@@ -139,14 +132,11 @@ def bound_twice(db: sqlite3.Connection, obj: int, allocation: int, start: int, e
 
 
 def bind(db: sqlite3.Connection, obj: int, bound: Bound) -> None:
-    """Enter a bound piece; the first one takes the object's slot, an unaligned one a piece of the stock."""
+    """Enter a bound piece; the first one takes the object's slot, an unaligned one a piece of the stock (by trigger)."""
     db.execute(
         "insert into binding values(?, ?, ?, ?, ?, ?, ?)",
         (obj, bound.device, bound.mc_offset, bound.size, bound.allocation, bound.mem_offset, bound.headroom),
     )
-    db.execute("update multicast set slot = 1 where id = ? and not slot", (obj,))
-    if bound.headroom:
-        db.execute("update device set unaligned = unaligned + 1 where id = ?", (bound.device,))
 
 
 def bound_at(db: sqlite3.Connection, obj: int, device: int, mc_offset: int) -> Bound | None:
@@ -163,9 +153,8 @@ def bound_offsets(db: sqlite3.Connection, obj: int, device: int) -> tuple[int, .
     return tuple(at for (at,) in db.execute(query, (obj, device)))
 
 
-def unbind(db: sqlite3.Connection, world: World, obj: int, bound: Bound) -> None:
+def unbind(db: sqlite3.Connection, obj: int, bound: Bound) -> None:
     """Take a bound piece out."""
     db.execute(
         "delete from binding where multicast = ? and device = ? and mc_offset = ?", (obj, bound.device, bound.mc_offset)
     )
-    world.give_back_unaligned(db, bound.device, bound.headroom)

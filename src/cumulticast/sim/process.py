@@ -10,8 +10,11 @@ from cumulticast.sim.address_space import AddressSpace, Mapping
 from cumulticast.sim.backing import Backing
 from cumulticast.sim.contexts import Contexts
 from cumulticast.sim.handles import Handle, Handles
+from cumulticast.sim.heap import Heap
 from cumulticast.sim.machine import Device
 from cumulticast.sim.objects import team_of, used_memory
+from cumulticast.sim.pools import Pools
+from cumulticast.sim.streams import Streams
 from cumulticast.sim.structs import FABRIC
 from cumulticast.sim.windows import Windows
 
@@ -29,11 +32,21 @@ class Process:
         self.node = driver.options.node
         self.devices = tuple(d for d in driver.machine.devices if d.node == self.node)
         self.number = self.world.enter(os.getpid(), self.node)
+        self._made = 0
         self.handles = Handles()
         self.space = AddressSpace(self.world)
         self.contexts = Contexts()
         self.windows = Windows(self.world)
         self.backing = Backing(self.world)
+        self.moves = self.space.moves
+        self.heap = Heap(self)
+        self.pools = Pools(self)
+        self.streams = Streams()
+
+    def next_object(self) -> int:
+        """Answer a number for a new object; no other process ever uses it."""
+        self._made += 1
+        return self.number << 32 | self._made
 
     def adopt(self, handle: Handle) -> int:
         """Register a new handle and answer its value."""
@@ -48,7 +61,7 @@ class Process:
             self.windows.close(handle.obj)
         if handle.kind == "memory":
             self.backing.forget(handle.obj)
-        touched = self.world.drop(handle.obj, self.number)
+        touched = self.world.drop(handle.kind, handle.obj, self.number)
         for obj in touched:
             self.windows.refresh(obj)
 
@@ -114,6 +127,9 @@ class Process:
 
     def close(self) -> None:
         """Give everything back, as the kernel does when a process ends."""
+        self.moves.settle()
+        self.pools.close()
+        self.heap.close()
         self.windows.close_all()
         self.space.close()
         self.world.leave(self.number)

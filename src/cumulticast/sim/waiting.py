@@ -37,24 +37,20 @@ class Waiting:
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
-        self._waiters: dict[int, Waiter] = {}
+        self.waiters: dict[int, Waiter] = {}
         self._threads: dict[int, int] = {}
 
     def entered(self, thread: int, native_id: int) -> None:
         """Note that a thread uses the driver: it could be the one who adds the last device."""
         self._threads[thread] = native_id
 
-    def knows(self, thread: int) -> bool:
-        """Tell whether the thread was noted."""
-        return thread in self._threads
-
     def waits(self, thread: int) -> Waiter | None:
         """Answer what a thread waits for."""
-        return self._waiters.get(thread)
+        return self.waiters.get(thread)
 
     def over(self, thread: int) -> None:
         """The thread's call is over, one way or another."""
-        self._waiters.pop(thread, None)
+        self.waiters.pop(thread, None)
 
     def for_team(self, thread: int, obj: int, generation: int, team: tuple[int, ...], wanted: int) -> Wait:
         """Go on waiting until all devices are added.
@@ -65,7 +61,7 @@ class Waiting:
             909: nobody is left who could add them, or the block limit is over.
         """
         judge, options, now, missing = self._driver.judge, self._driver.options, time.monotonic(), wanted - len(team)
-        waiter = self._waiters.setdefault(thread, Waiter(self._driver.call, obj, now, now + FIRST_WORD))
+        waiter = self.waiters.setdefault(thread, Waiter(self._driver.call, obj, now, now + FIRST_WORD))
         waited, limit = now - waiter.since, options.block_limit
         if limit is not None:
             judge(team_waits.block_limit, waited, limit, missing)
@@ -87,6 +83,6 @@ class Waiting:
         gone = [t for t, native in self._threads.items() if not os.path.exists(f"/proc/self/task/{native}")]
         for t in gone:
             del self._threads[t]
-        here = sum(1 for t in self._threads if t != thread and t not in self._waiters)
+        here = sum(1 for t in self._threads if t != thread and t not in self.waiters)
         elsewhere = self._driver.world.rows("select count(*) from process where pid <> ?", os.getpid())[0][0]
         return here + elsewhere

@@ -8,45 +8,71 @@ The world is a directory on tmpfs::
     multicast/ID  one empty file per multicast object, for its shareable descriptors
 
 A process refers to an object through one row of ``reference``; the object goes when the last row is gone and no
-shareable descriptor is open any more (each holds a shared lock on its own open file description).
+shareable descriptor is open any more (each holds a shared lock on its own open file description). Objects are numbered by
+their makers: the process's number in the upper half, a count in the lower.
 """
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import mmap
 import os
+import secrets
 import shutil
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 from cumulticast.sim import native
+from cumulticast.sim.handles import Kind
 from cumulticast.sim.machine import Machine, load
 
 SCHEMA_VERSION = 1
 SCHEMA = """
 create table world(key text primary key, value) without rowid;
-create table process(id integer primary key, pid integer, node integer);
+create table process(id integer primary key autoincrement, pid integer, node integer);
 create table device(id integer primary key, used integer not null default 0, unaligned integer not null default 0);
-create table object(id integer primary key autoincrement, kind text not null, exported integer not null default 0);
 create table reference(object integer, process integer, primary key(object, process)) without rowid;
-create table allocation(id integer primary key, size integer, location_type integer, location_id integer,
-                        node integer, device integer, handle_types integer, properties blob);
-create table multicast(id integer primary key, size integer, num_devices integer, handle_types integer,
-                       slot integer not null default 0);
+create table allocation(id integer primary key, process integer, size integer, location_type integer,
+                        location_id integer, node integer, device integer, handle_types integer, properties blob,
+                        exported integer not null default 0);
+create table multicast(id integer primary key, process integer, size integer, num_devices integer,
+                       handle_types integer, slot integer not null default 0, exported integer not null default 0);
 create table team(multicast integer, device integer, primary key(multicast, device)) without rowid;
 create table binding(multicast integer, device integer, mc_offset integer, size integer, allocation integer,
                      mem_offset integer, headroom integer, primary key(multicast, device, mc_offset)) without rowid;
 create index binding_of_allocation on binding(allocation);
 create index slot_taken on multicast(slot) where slot;
+
+-- Book-keeping that belongs to a row comes and goes with the row, in the same statement.
+create trigger allocated after insert on allocation begin
+    insert into reference values(new.id, new.process);
+    update device set used = used + new.size where id = new.device;
+end;
+create trigger freed after delete on allocation begin
+    update device set used = used - old.size where id = old.device;
+end;
+create trigger created after insert on multicast begin
+    insert into reference values(new.id, new.process);
+end;
+create trigger destroyed after delete on multicast begin
+    delete from team where multicast = old.id;
+end;
+create trigger bound after insert on binding begin
+    update multicast set slot = 1 where id = new.multicast and not slot;
+    update device set unaligned = unaligned + 1 where id = new.device and new.headroom;
+end;
+create trigger unbound after delete on binding begin
+    update device set unaligned = unaligned - 1 where id = old.device and old.headroom;
+end;
 """
+KINDS: tuple[Kind, ...] = ("memory", "multicast")
+TABLES: dict[Kind, str] = {"memory": "allocation", "multicast": "multicast"}
 WORDS = 1 << 20
 FAULTS_WORD = 0
+CALM = 0xFFFF_FFFF
 
 
 class WorldError(RuntimeError):
@@ -59,6 +85,31 @@ def default_root() -> Path:
     return shm if shm.is_dir() and os.access(shm, os.W_OK) else Path(tempfile.gettempdir())
 
 
+class Transaction:
+    """``with world.transaction() as db``: all of it, or nothing."""
+
+    __slots__ = ("_connection", "_lock")
+
+    def __init__(self, connection: sqlite3.Connection, lock: threading.RLock) -> None:
+        self._connection = connection
+        self._lock = lock
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._lock.acquire()
+        try:
+            self._connection.execute("begin immediate")
+        except BaseException:
+            self._lock.release()
+            raise
+        return self._connection
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            self._connection.execute("rollback" if kind else "commit")
+        finally:
+            self._lock.release()
+
+
 class World:
     """One simulated machine's shared state.
 
@@ -68,6 +119,7 @@ class World:
 
     def __init__(self, path: Path, machine: Machine, *, owned: bool) -> None:
         self.path = path
+        self._root = str(path)
         self.machine = machine
         self.owned = owned
         self._lock = threading.RLock()
@@ -77,6 +129,7 @@ class World:
         os.close(words)
         self._words_address = native.address_of(self._words)
         self._faults: tuple[int, tuple[str, ...]] = (-1, ())
+        self.identity = int(self.value("identity"))
 
     # ---- coming and going
 
@@ -87,7 +140,7 @@ class World:
             path = Path(tempfile.mkdtemp(prefix="cumulticast-", dir=default_root()))
         else:
             path.mkdir(mode=0o700, parents=True, exist_ok=False)
-        for name in ("memory", "multicast"):
+        for name in KINDS:
             (path / name).mkdir(mode=0o700)
         with open(path / "words", "wb") as words:
             words.truncate(WORDS * 4)
@@ -98,6 +151,7 @@ class World:
             "nodes": machine.nodes,
             "profile": profile,
             "faults": json.dumps(faults),
+            "identity": secrets.randbits(62),
         }
         connection = sqlite3.connect(path / "world.db", isolation_level=None)
         connection.execute("pragma journal_mode=wal")
@@ -129,7 +183,6 @@ class World:
         """Leave the world; its owner removes the directory."""
         with self._lock:
             self._connection.close()
-            self._words.close()
             if self.owned:
                 shutil.rmtree(self.path, ignore_errors=True)
 
@@ -143,17 +196,14 @@ class World:
 
     # ---- reading and changing
 
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Transaction:
         """Hold the world's one write lock; commit at the end, roll back on any exception."""
+        return Transaction(self._connection, self._lock)
+
+    def change(self, statement: str, values: tuple[object, ...]) -> None:
+        """Make one change that is whole by itself."""
         with self._lock:
-            self._connection.execute("begin immediate")
-            try:
-                yield self._connection
-            except BaseException:
-                self._connection.execute("rollback")
-                raise
-            self._connection.execute("commit")
+            self._connection.execute(statement, values)
 
     def rows(self, query: str, *values: int | str) -> list[tuple[int, ...]]:
         """Answer the rows of a query outside any transaction."""
@@ -167,8 +217,8 @@ class World:
     # ---- generations: what blocked calls and shadow windows compare
 
     def word(self, obj: int) -> int:
-        """Answer the address of an object's futex word."""
-        return self._words_address + 4 * (1 + obj % (WORDS - 1))
+        """Answer the address of an object's futex word. Objects may share one: then both look when either changes."""
+        return self._words_address + 4 * (1 + (obj ^ (obj >> 32) * 0x9E37) % (WORDS - 1))
 
     def generation(self, obj: int) -> int:
         """Answer how often the object has changed."""
@@ -181,9 +231,19 @@ class World:
     # ---- faults
 
     @property
+    def fault_address(self) -> int:
+        """Where the count of fault changes lies."""
+        return self._words_address + 4 * FAULTS_WORD
+
+    @property
+    def calm(self) -> int:
+        """The count of fault changes if no fault is in force; a number it will never have, if one is."""
+        return CALM if self.faults else native.load_word(self.fault_address)
+
+    @property
     def faults(self) -> tuple[str, ...]:
         """The fault specifications in force, for every process of the world."""
-        generation = native.load_word(self._words_address + 4 * FAULTS_WORD)
+        generation = native.load_word(self.fault_address)
         if self._faults[0] != generation:
             self._faults = (generation, tuple(json.loads(str(self.value("faults")))))
         return self._faults[1]
@@ -192,7 +252,7 @@ class World:
         """Replace the fault specifications in force."""
         with self.transaction() as db:
             db.execute("update world set value = ? where key = 'faults'", (json.dumps(specs),))
-        native.add_and_wake(self._words_address + 4 * FAULTS_WORD)
+        native.add_and_wake(self.fault_address)
 
     # ---- processes and references
 
@@ -205,9 +265,10 @@ class World:
 
     def leave(self, process: int) -> None:
         """Forget a process and everything that only it referred to."""
-        objects = [row[0] for row in self.rows("select object from reference where process = ?", process)]
-        for obj in objects:
-            self.drop(obj, process)
+        for kind in KINDS:
+            query = f"select object from reference join {TABLES[kind]} on id = object where reference.process = ?"
+            for (obj,) in self.rows(query, process):
+                self.drop(kind, obj, process)
         with self.transaction() as db:
             db.execute("delete from process where id = ?", (process,))
 
@@ -215,32 +276,43 @@ class World:
         """Let a process refer to an object (inside a transaction)."""
         db.execute("insert or ignore into reference values(?, ?)", (obj, process))
 
-    def drop(self, obj: int, process: int) -> list[int]:
+    def drop(self, kind: Kind, obj: int, process: int) -> list[int]:
         """Take a process's reference away; answer the multicast objects that changed because memory went."""
         with self.transaction() as db:
             db.execute("delete from reference where object = ? and process = ?", (obj, process))
-            touched = self._collect(db, obj)
+            touched = self._collect(db, kind, obj)
         for changed in touched:
             self.changed(changed)
         return touched
 
     # ---- the end of objects
 
-    def path_of(self, kind: str, obj: int) -> Path:
-        """Answer the file of an object; ``kind`` is memory or multicast."""
-        return self.path / kind / str(obj)
+    def path_of(self, kind: Kind, obj: int) -> str:
+        """Answer the file of an object; ``kind`` is memory or multicast. (A str: pathlib cost a tenth of a cycle.)"""
+        return f"{self._root}/{kind}/{obj}"
 
-    def _collect(self, db: sqlite3.Connection, obj: int) -> list[int]:
-        """Remove an object nobody refers to. A descriptor in flight keeps it; so does memory bound to it."""
-        row = db.execute("select kind, exported from object where id = ?", (obj,)).fetchone()
-        if row is None or db.execute("select 1 from reference where object = ? limit 1", (obj,)).fetchone():
+    def _collect(self, db: sqlite3.Connection, kind: Kind, obj: int) -> list[int]:
+        """Remove an object nobody refers to. A descriptor in flight keeps it; so does, for multicast, memory bound to it."""
+        unused = "not exists(select 1 from reference where object = id)"
+        if kind == "multicast":
+            unused += " and not exists(select 1 from binding where multicast = id)"
+        table = TABLES[kind]
+        row = db.execute(f"select exported from {table} where id = ? and {unused}", (obj,)).fetchone()
+        if row is None or (row[0] and self._descriptor_open(self.path_of(kind, obj))):
             return []
-        kind, exported = row
-        if exported and self._descriptor_open(self.path_of(kind, obj)):
-            return []
-        return self._remove_memory(db, obj) if kind == "memory" else self._remove_multicast(db, obj)
+        db.execute(f"delete from {table} where id = ?", (obj,))
+        os.unlink(self.path_of(kind, obj))
+        return self._detach(db, obj) if kind == "memory" else []
 
-    def _descriptor_open(self, path: Path) -> bool:
+    def _detach(self, db: sqlite3.Connection, memory: int) -> list[int]:
+        """Unbind memory that is gone, as the kernel driver does; answer the multicast objects it was bound to."""
+        rows = db.execute("delete from binding where allocation = ? returning multicast", (memory,)).fetchall()
+        objects = sorted({multicast for (multicast,) in rows})
+        for multicast in objects:
+            self._collect(db, "multicast", multicast)
+        return objects
+
+    def _descriptor_open(self, path: str) -> bool:
         """Tell whether an exported descriptor of the file is still open somewhere."""
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         try:
@@ -251,42 +323,12 @@ class World:
             os.close(fd)
         return False
 
-    def _remove_memory(self, db: sqlite3.Connection, obj: int) -> list[int]:
-        size, device = db.execute("select size, device from allocation where id = ?", (obj,)).fetchone()
-        bound = db.execute("select multicast, device, headroom from binding where allocation = ?", (obj,)).fetchall()
-        if bound:
-            # The kernel driver detaches memory from a multicast object when the memory goes.
-            db.execute("delete from binding where allocation = ?", (obj,))
-            for _, owner, headroom in bound:
-                self.give_back_unaligned(db, owner, headroom)
-        if device is not None:
-            db.execute("update device set used = used - ? where id = ?", (size, device))
-        db.execute("delete from allocation where id = ?", (obj,))
-        db.execute("delete from object where id = ?", (obj,))
-        os.unlink(self.path_of("memory", obj))
-        multicasts = sorted({multicast for multicast, _, _ in bound})
-        for multicast in multicasts:
-            self._collect(db, multicast)
-        return multicasts
-
-    def _remove_multicast(self, db: sqlite3.Connection, obj: int) -> list[int]:
-        if db.execute("select 1 from binding where multicast = ? limit 1", (obj,)).fetchone():
-            return []
-        for table, key in (("team", "multicast"), ("multicast", "id"), ("object", "id")):
-            db.execute(f"delete from {table} where {key} = ?", (obj,))
-        os.unlink(self.path_of("multicast", obj))
-        return []
-
-    def give_back_unaligned(self, db: sqlite3.Connection, device: int, headroom: int) -> None:
-        """Return one unaligned bind to the device's stock (SM_107 machines)."""
-        if headroom:
-            db.execute("update device set unaligned = unaligned - 1 where id = ?", (device,))
-
     def sweep(self) -> None:
         """Remove exported objects whose last descriptor has been closed since."""
-        query = "select id from object where exported and id not in (select object from reference)"
-        for (obj,) in self.rows(query):
-            with self.transaction() as db:
-                touched = self._collect(db, obj)
-            for changed in touched:
-                self.changed(changed)
+        for kind in KINDS:
+            query = f"select id from {TABLES[kind]} where exported and id not in (select object from reference)"
+            for (obj,) in self.rows(query):
+                with self.transaction() as db:
+                    touched = self._collect(db, kind, obj)
+                for changed in touched:
+                    self.changed(changed)

@@ -192,7 +192,7 @@ def enter(process: Process, target: Handle, piece: Piece, bound: Bound) -> None:
 def leave(process: Process, target: Handle, bound: Bound) -> None:
     """Take a bind back."""
     with process.world.transaction() as db:
-        objects.unbind(db, process.world, target.obj, bound)
+        objects.unbind(db, target.obj, bound)
     process.world.changed(target.obj)
 
 
@@ -214,6 +214,6 @@ def multicast_unbind(process: Process, mc: int, dev: int, mc_offset: int, size: 
             judge(unbinding.bound_here, device.index, mc_offset, objects.bound_offsets(db, target.obj, device.index))
         assert bound is not None
         judge(unbinding.unbind_exact, mc_offset, size, bound.size)
-        objects.unbind(db, process.world, target.obj, bound)
+        objects.unbind(db, target.obj, bound)
     process.world.changed(target.obj)
     process.windows.refresh(target.obj)

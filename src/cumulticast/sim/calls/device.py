@@ -12,13 +12,13 @@ from cumulticast.sim.process import Process
 PERFORMANCE_RANK, ACCESS_SUPPORTED, NATIVE_ATOMIC_SUPPORTED, ARRAY_ACCESS_SUPPORTED = 1, 2, 3, 4
 
 
-@entry("cuDeviceGetCount")
+@entry("cuDeviceGetCount", locked=False)
 def device_get_count(process: Process) -> int:
     """Count the devices of this node."""
     return len(process.devices)
 
 
-@entry("cuDeviceGet")
+@entry("cuDeviceGet", locked=False)
 def device_get(process: Process, ordinal: int) -> int:
     """Answer the device with this ordinal."""
     return device_of(process, ordinal).ordinal

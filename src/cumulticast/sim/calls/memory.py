@@ -35,9 +35,10 @@ def mem_create(process: Process, size: int, prop: bytes, flags: int) -> int:
 def new_memory(process: Process, size: int, prop: AllocationProp, device: int | None) -> Handle:
     """Make an allocation that was found legal, and a handle for it."""
     location = (prop.location_type, prop.location_id if prop.location_type != HOST else 0)
+    obj = process.next_object()
     try:
-        obj = objects.create_memory(
-            process.world, process.number, size, location, process.node, device,
+        objects.create_memory(
+            process.world, process.number, obj, size, location, process.node, device,
             prop.requested_handle_types, prop.write(),
         )  # fmt: skip
     except OSError as error:

@@ -25,8 +25,9 @@ def multicast_create(process: Process, prop: bytes) -> int:
     process.require_fabric(wanted.handle_types)
     judge(multicast_object.object_size_recommended, wanted.size, machine.recommended_granularity(wanted.size))
     judge(multicast_object.team_fits_fabric, wanted.num_devices, machine.device_count)
-    obj = objects.create_multicast(
-        process.world, process.number, wanted.size, wanted.num_devices, wanted.handle_types
+    obj = process.next_object()
+    objects.create_multicast(
+        process.world, process.number, obj, wanted.size, wanted.num_devices, wanted.handle_types
     )
     return process.adopt(
         Handle(

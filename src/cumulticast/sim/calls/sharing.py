@@ -18,7 +18,7 @@ from cumulticast.sim.handles import Handle, Kind
 from cumulticast.sim.lookup import any_handle
 from cumulticast.sim.process import Process
 from cumulticast.sim.structs import FABRIC, POSIX_FILE_DESCRIPTOR
-from cumulticast.sim.world import World
+from cumulticast.sim.world import KINDS, TABLES, World
 
 _FABRIC = struct.Struct("<8sQQ32s8x")
 MAGIC = b"cumultic"
@@ -40,8 +40,7 @@ def mem_export_to_shareable_handle(process: Process, shareable: int, handle: int
         native.put(shareable, fabric_bytes(process.world, found))
     else:
         native.put(shareable, struct.pack("<i", export_descriptor(process.world, found)))
-    with process.world.transaction() as db:
-        db.execute("update object set exported = 1 where id = ?", (found.obj,))
+    process.world.change(f"update {TABLES[found.kind]} set exported = 1 where id = ?", (found.obj,))
 
 
 def export_descriptor(world: World, handle: Handle) -> int:
@@ -81,7 +80,7 @@ def _object_of(world: World, fd: int) -> tuple[Kind, int] | None:
     try:
         path = Path(os.readlink(f"/proc/self/fd/{fd & 0xFFFF_FFFF}"))
         kind = path.parent.name
-        if path.parent.parent != world.path or kind not in ("memory", "multicast"):
+        if path.parent.parent != world.path or kind not in KINDS:
             return None
         return (kind, int(path.name)) if os.path.samestat(os.fstat(fd), path.stat()) else None
     except (OSError, ValueError):
@@ -94,10 +93,12 @@ def read_fabric(process: Process, address: int) -> tuple[Kind, int]:
     judge(general.pointer_given, "osHandle", address if native.readable(address, 64) else 0)
     magic, identity, obj, kind = _FABRIC.unpack(native.get(address, 64))
     name = kind.rstrip(b"\0").decode(errors="replace")
-    alive = process.world.rows("select 1 from object where id = ? and kind = ?", obj & (2**63 - 1), name)
-    known = magic == MAGIC and identity == process.world.identity and bool(alive)
+    found = next((k for k in KINDS if k == name), None)
+    known = magic == MAGIC and identity == process.world.identity and found is not None
+    known = known and bool(process.world.rows(f"select 1 from {TABLES[found]} where id = ?", obj))
     judge(sharing.import_readable, address, known)
-    return ("multicast" if name == "multicast" else "memory"), obj
+    assert found is not None
+    return found, obj
 
 
 def import_object(process: Process, kind: Kind, obj: int) -> Handle:

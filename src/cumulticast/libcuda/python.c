@@ -1,0 +1,237 @@
+/* The extension module's side: answers the calls of libcuda.so.1 with Python functions.
+ *
+ * Inputs become int, bytes (structures, arrays, strings) or None (a null pointer that may be one); a function returns its
+ * outputs in C order: nothing, one, or a tuple; an int or float is a word, bytes are a structure or array. Outputs are written
+ * only when all of them can be.
+ */
+
+static void *library;
+static PyObject *functions; /* list: entry index → function(thread, *inputs) */
+static PyObject *otherwise; /* function(ask, index, thread, fault): whatever is no ordinary call */
+static PyObject *failed;    /* function(exception, index, thread): a status, or (address, value, nanoseconds) to wait */
+
+/* ---- one call ----------------------------------------------------------------------------------------------- */
+
+static PyObject *to_python(const struct call *c, int k)
+{
+    const struct param *p = &c->entry->param[k];
+    uint64_t word = c->word[k];
+    switch (p->direction) {
+    case TEXT: return word ? PyBytes_FromString((const char *)word) : Py_NewRef(Py_None);
+    case IN: {
+        uint64_t count = p->count < 0 ? 1 : c->word[p->count];
+        return word ? PyBytes_FromStringAndSize((const char *)word, (Py_ssize_t)(count * p->size)) : Py_NewRef(Py_None);
+    }
+    case INOUT:
+        if (!c->place[k] && p->optional) return Py_NewRef(Py_None);
+        return PyLong_FromUnsignedLongLong(word);
+    default: return p->is_signed ? PyLong_FromLongLong((int64_t)word) : PyLong_FromUnsignedLongLong(word);
+    }
+}
+
+/* Write one output, or (`dry`) only see whether it could be. */
+static int from_python(const struct call *c, int k, PyObject *value, int dry)
+{
+    const struct param *p = &c->entry->param[k];
+    void *place = (void *)c->place[k];
+    if (PyBytes_Check(value) && p->size) {
+        uint64_t room = (p->count < 0 ? 1 : c->word[p->count]) * p->size, size = (uint64_t)PyBytes_GET_SIZE(value);
+        if (!dry && place) memcpy(place, PyBytes_AS_STRING(value), size < room ? size : room);
+        return 0;
+    }
+    if (PyFloat_Check(value) && p->width == sizeof(float)) {
+        float number = (float)PyFloat_AS_DOUBLE(value);
+        if (!dry && place) memcpy(place, &number, sizeof number);
+        return 0;
+    }
+    if (!PyLong_Check(value) || !p->width) return -1;
+    uint64_t word = PyLong_AsUnsignedLongLongMask(value);
+    if (!dry && place) memcpy(place, &word, p->width); /* little-endian, as both supported processors are */
+    return 0;
+}
+
+static int give_outputs(const struct call *c, PyObject *result)
+{
+    int outputs[MAX_PARAMS], n = 0;
+    for (int k = 0; k < c->entry->params; k++)
+        if (c->entry->param[k].direction >= OUT) outputs[n++] = k;
+    if (!n) return 0;
+    PyObject **values = &result;
+    if (n > 1) {
+        if (!PyTuple_Check(result) || PyTuple_GET_SIZE(result) != n) goto wrong;
+        values = &PyTuple_GET_ITEM(result, 0);
+    }
+    for (int dry = 1; dry >= 0; dry--)
+        for (int j = 0; j < n; j++)
+            if (from_python(c, outputs[j], values[j], dry)) goto wrong;
+    return 0;
+wrong:
+    PyErr_Format(PyExc_TypeError, "%s: %R cannot be its %d outputs", c->entry->symbol, result, n);
+    return -1;
+}
+
+static int call_function(struct call *c)
+{
+    PyObject *arguments[MAX_PARAMS + 1], *result = NULL;
+    int n = 0, status = -1;
+    if (!(arguments[n++] = PyLong_FromUnsignedLongLong(c->thread))) return -1;
+    for (int k = 0; k < c->entry->params; k++)
+        if (c->entry->param[k].direction != OUT && !(arguments[n++] = to_python(c, k))) { n--; goto done; }
+    result = PyObject_Vectorcall(PyList_GET_ITEM(functions, c->index), arguments, (size_t)n, NULL);
+    if (result) status = give_outputs(c, result);
+    Py_XDECREF(result);
+done:
+    while (n) Py_DECREF(arguments[--n]);
+    return status;
+}
+
+/* Turn what a Python function answered into a status; -2 when it raised. */
+static int take_status(struct call *c, PyObject *answer)
+{
+    int status = -2;
+    if (answer && PyTuple_Check(answer)) {
+        unsigned long long on, value, ns;
+        if (PyArg_ParseTuple(answer, "KKK", &on, &value, &ns)) {
+            c->wait_on = on, c->wait_value = value, c->wait_ns = ns;
+            status = DOOR_WAIT;
+        }
+    } else if (answer) {
+        long number = PyLong_AsLong(answer);
+        if (!PyErr_Occurred()) status = (int)number;
+    }
+    Py_XDECREF(answer);
+    return status;
+}
+
+static int explain_failure(struct call *c)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (trace) PyException_SetTraceback(value, trace);
+    int status = take_status(c, PyObject_CallFunction(failed, "OiK", value, c->index, (unsigned long long)c->thread));
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return status;
+}
+
+static int answer(struct call *c)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    int status = -2;
+    if (c->ask == ASK_CALL) {
+        status = call_function(c) ? explain_failure(c) : 0;
+    } else {
+        /* Before and after a watched call Python is asked whether something befalls it. */
+        PyObject *said = PyObject_CallFunction(otherwise, "iiKi", (int)c->ask, c->index,
+                                               (unsigned long long)c->thread, c->fault);
+        status = said ? take_status(c, said) : explain_failure(c);
+        if (c->ask == ASK_WATCHED && !status) {
+            status = call_function(c) ? explain_failure(c) : 0;
+            if (!status) {
+                said = PyObject_CallFunction(otherwise, "iiKi", -1, c->index, (unsigned long long)c->thread, 0);
+                Py_XDECREF(said);
+            }
+        }
+    }
+    if (status == -2 || PyErr_Occurred()) {
+        PyErr_Print();
+        status = 999;
+    }
+    PyGILState_Release(state);
+    return status;
+}
+
+/* ---- signals while a call waits in C ------------------------------------------------------------------------ */
+
+static PyObject *raised;
+
+/* Runs in the main thread at its next bytecode. */
+static int raise_again(void *unused)
+{
+    (void)unused;
+    PyObject *exception = raised;
+    raised = NULL;
+    if (!exception) return 0;
+    PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    Py_DECREF(exception);
+    return -1;
+}
+
+/* Run the signal handlers that are due. An exception of theirs cannot pass through the C frames of the bindings:
+ * keep it, and raise it as soon as the interpreter runs again. */
+static int run_signals(void)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    int raised_again = 0;
+    if (PyErr_CheckSignals()) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        PyErr_NormalizeException(&type, &value, &trace);
+        if (trace) PyException_SetTraceback(value, trace);
+        Py_XDECREF(type);
+        Py_XDECREF(trace);
+        Py_XDECREF(raised);
+    raised = value;
+        raised_again = Py_AddPendingCall(raise_again, NULL) ? -1 : 1;
+    }
+    PyGILState_Release(state);
+    return raised_again;
+}
+
+/* ---- attaching ---------------------------------------------------------------------------------------------- */
+
+static int find_libcuda(struct dl_phdr_info *info, size_t size, void *found)
+{
+    (void)size;
+    const char *name = strrchr(info->dlpi_name, '/');
+    name = name ? name + 1 : info->dlpi_name;
+    if (strncmp(name, "libcuda.so", 10)) return 0;
+    *(const char **)found = info->dlpi_name;
+    return 1;
+}
+
+/* The path of a libcuda that this process has loaded, or NULL. */
+static const char *loaded_libcuda(void)
+{
+    const char *found = NULL;
+    dl_iterate_phdr(find_libcuda, &found);
+    return found;
+}
+
+/* The Python side of the service; the caller keeps the three objects alive. */
+static void serve(uintptr_t function_list, uintptr_t on_other, uintptr_t on_failure)
+{
+    functions = (PyObject *)function_list;
+    otherwise = (PyObject *)on_other;
+    failed = (PyObject *)on_failure;
+}
+
+/* Load the library at `path` (or find it loaded) and put Python behind it. NULL, or what went wrong. */
+static const char *attach(const char *path, uintptr_t faults, uint32_t calm)
+{
+    const struct door_callbacks ours = { answer, run_signals, (const uint32_t *)faults, calm };
+    library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (!library) return dlerror();
+    void (*put)(const struct door_callbacks *) = (void (*)(const struct door_callbacks *))dlsym(library, "cumulticast_attach");
+    if (!put) return "it is not cumulticast's libcuda.so.1";
+    put(&ours);
+    return NULL;
+}
+
+static void call_plain(const char *name)
+{
+    void (*f)(void) = library ? (void (*)(void))dlsym(library, name) : NULL;
+    if (f) f();
+}
+
+static void close_door(void) { call_plain("cumulticast_close"); }
+
+static void forget(void) { call_plain("cumulticast_forget"); }
+
+static void *entry(int index)
+{
+    void *(*f)(int) = library ? (void *(*)(int))dlsym(library, "cumulticast_entry") : NULL;
+    return f ? f(index) : NULL;
+}

@@ -1,0 +1,149 @@
+"""Device memory in pieces: chunks taken from the world and blocks cut out of them, first fit, 512 bytes apart.
+
+Recorded of a real driver: cuMemAlloc takes 2 MiB at a time and puts everything up to 1 MiB into shared chunks; a pool
+takes 32 MiB at a time; a freed place is the next one used.
+"""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cumulticast.sim import native, objects
+from cumulticast.sim.address_space import map_memory
+from cumulticast.sim.blocks import ALIGNMENT, Chunk, rounded
+from cumulticast.sim.handles import Handle
+from cumulticast.sim.structs import DEVICE, HOST, AllocationProp
+
+if TYPE_CHECKING:
+    from cumulticast.sim.process import Process
+
+PINNED = 1  # CU_MEM_ALLOCATION_TYPE_PINNED
+READWRITE = mmap.PROT_READ | mmap.PROT_WRITE
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What an arena's chunks are made of.
+
+    Attributes
+    ----------
+    location
+        (CUmemLocationType, id).
+    handle_types
+        What the chunks may be exported as.
+    step
+        Chunks are multiples of this many bytes.
+    share_up_to
+        Larger blocks get a chunk of their own.
+    """
+
+    location: tuple[int, int]
+    handle_types: int
+    step: int
+    share_up_to: int
+
+
+class Arena:
+    """The chunks of one context's allocations or of one pool."""
+
+    def __init__(self, process: Process, kind: Kind) -> None:
+        self._process = process
+        self._kind = kind
+        self.chunks: list[Chunk] = []
+
+    @property
+    def reserved(self) -> int:
+        """How many bytes the chunks take."""
+        return sum(chunk.size for chunk in self.chunks)
+
+    def take(self, size: int) -> tuple[Chunk, int]:
+        """Find room for ``size`` bytes and answer chunk and address.
+
+        Raises
+        ------
+        Refused
+            2: the device, or the host, has no room.
+        """
+        size = rounded(size, ALIGNMENT)
+        if size <= self._kind.share_up_to:
+            for chunk in self.chunks:
+                address = chunk.take(size) if chunk.shared else None
+                if address is not None:
+                    return chunk, address
+        chunk = self._grow(size)
+        address = chunk.take(size)
+        assert address is not None
+        return chunk, address
+
+    def give(self, chunk: Chunk, address: int, size: int) -> None:
+        """Take a block's room back; the chunk stays until `trim`."""
+        chunk.give(address, rounded(size, ALIGNMENT))
+
+    def trim(self, keep: int) -> None:
+        """Give empty chunks back to the device until no more than ``keep`` bytes are reserved."""
+        for chunk in [chunk for chunk in self.chunks if chunk.empty]:
+            if self.reserved <= keep:
+                return
+            self._drop(chunk)
+
+    def close(self) -> None:
+        """Give all chunks back."""
+        for chunk in list(self.chunks):
+            self._drop(chunk)
+
+    def _grow(self, size: int) -> Chunk:
+        process, kind = self._process, self._kind
+        room = rounded(size, kind.step)
+        device = process.devices[kind.location[1]].index if kind.location[0] == DEVICE else None
+        if device is not None:
+            process.require_memory(device, room)
+        try:
+            handle = self._physical(room, device)
+        except (OSError, OverflowError) as error:
+            raise process.no_room(f"{room} bytes of memory", _as_os_error(error)) from error
+        try:
+            base = self._map(handle, room)
+        except OSError as error:
+            handle.mappings = 0
+            process.let_go(handle)
+            raise process.no_room(f"a mapping of {room} bytes", error) from error
+        chunk = Chunk(base, room, handle, shared=size <= kind.share_up_to)
+        self.chunks.append(chunk)
+        return chunk
+
+    def _physical(self, size: int, device: int | None) -> Handle:
+        process, (kind, number) = self._process, self._kind.location
+        number = 0 if kind == HOST else number
+        prop = AllocationProp(PINNED, self._kind.handle_types, kind, number, 0, 0, 0, 0, bytes(4)).write()
+        obj = objects.create_memory(
+            process.world, process.number, size, (kind, number), process.node, device, self._kind.handle_types, prop
+        )
+        # No reference: the value is never given out, so nobody can name this handle. The mapping keeps it.
+        handle = Handle(
+            process.handles.next_value(), obj, "memory", size, prop, self._kind.handle_types,
+            location=(kind, number), device=device, references=0, mappings=1,
+        )  # fmt: skip
+        process.adopt(handle)
+        return handle
+
+    def _map(self, handle: Handle, size: int) -> int:
+        base = native.map_none(0, size, self._process.machine.memory_granularity)
+        try:
+            map_memory(self._process.world, handle.obj, base, size, 0, READWRITE)
+        except OSError:
+            native.unmap(base, size)
+            raise
+        return base
+
+    def _drop(self, chunk: Chunk) -> None:
+        self._process.moves.settle()
+        self.chunks.remove(chunk)
+        native.unmap(chunk.base, chunk.size)
+        chunk.handle.mappings = 0
+        self._process.let_go(chunk.handle)
+
+
+def _as_os_error(error: OSError | OverflowError) -> OSError:
+    return error if isinstance(error, OSError) else OSError(0, "more than a file can hold")

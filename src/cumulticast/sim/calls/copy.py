@@ -1,0 +1,111 @@
+"""Copies in one dimension. All are done when the call returns, the asynchronous ones, too."""
+
+from __future__ import annotations
+
+from cumulticast.sim import native
+from cumulticast.sim.calls.context import context_of
+from cumulticast.sim.calls.stream import stream_of
+from cumulticast.sim.contexts import Context
+from cumulticast.sim.copies import Side, move
+from cumulticast.sim.entry import entry
+from cumulticast.sim.process import Process
+from cumulticast.sim.streams import enqueue
+
+
+def copy(process: Process, call: str, context: Context, dst: Side, src: Side) -> None:
+    """Copy now. No bytes: nothing is looked at (recorded)."""
+    if dst.size:
+        move(process, call, context, [dst, src], lambda: native.copy(dst.address, src.address, src.size))
+
+
+def copy_in_stream(process: Process, thread: int, call: str, stream: int, dst: Side, src: Side) -> None:
+    """Copy in the order of a stream; the stream's device acts."""
+    with process.driver.lock:
+        process.driver.call = call
+        where = stream_of(process, thread, stream, call)
+    enqueue(where, lambda: copy(process, call, where.context, dst, src))
+
+
+def sides(dst: int, src: int, size: int, kinds: str) -> tuple[Side, Side]:
+    """Make both sides; ``kinds`` says which may be ordinary host memory, as in ``HtoD``."""
+    target = Side("dst", dst, size, True, "any" if kinds.endswith("H") else "device")
+    return target, Side("src", src, size, False, "any" if kinds.startswith("H") else "device")
+
+
+@entry("cuMemcpy", locked=False)
+def memcpy(process: Process, context: Context, call: str, dst: int, src: int, size: int) -> None:
+    """Copy between any two places: the addresses tell."""
+    copy(process, call, context, *sides(dst, src, size, "HtoH"))
+
+
+@entry("cuMemcpyAsync", locked=False)
+def memcpy_async(process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int) -> None:
+    """Copy between any two places in stream order."""
+    copy_in_stream(process, thread, call, stream, *sides(dst, src, size, "HtoH"))
+
+
+@entry("cuMemcpyHtoD_v2", locked=False)
+def memcpy_htod(process: Process, context: Context, call: str, dst: int, src: int, size: int) -> None:
+    """Copy from host to device memory."""
+    copy(process, call, context, *sides(dst, src, size, "HtoD"))
+
+
+@entry("cuMemcpyDtoH_v2", locked=False)
+def memcpy_dtoh(process: Process, context: Context, call: str, dst: int, src: int, size: int) -> None:
+    """Copy from device to host memory."""
+    copy(process, call, context, *sides(dst, src, size, "DtoH"))
+
+
+@entry("cuMemcpyDtoD_v2", locked=False)
+def memcpy_dtod(process: Process, context: Context, call: str, dst: int, src: int, size: int) -> None:
+    """Copy from device to device memory."""
+    copy(process, call, context, *sides(dst, src, size, "DtoD"))
+
+
+@entry("cuMemcpyHtoDAsync_v2", locked=False)
+def memcpy_htod_async(process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int) -> None:
+    """Copy from host to device memory in stream order."""
+    copy_in_stream(process, thread, call, stream, *sides(dst, src, size, "HtoD"))
+
+
+@entry("cuMemcpyDtoHAsync_v2", locked=False)
+def memcpy_dtoh_async(process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int) -> None:
+    """Copy from device to host memory in stream order."""
+    copy_in_stream(process, thread, call, stream, *sides(dst, src, size, "DtoH"))
+
+
+@entry("cuMemcpyDtoDAsync_v2", locked=False)
+def memcpy_dtod_async(process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int) -> None:
+    """Copy from device to device memory in stream order."""
+    copy_in_stream(process, thread, call, stream, *sides(dst, src, size, "DtoD"))
+
+
+# ---- between the memories of two contexts
+
+
+def check_contexts(process: Process, call: str, *values: int) -> None:
+    """Refuse (201) handles that are no contexts; 0 is the current one (recorded)."""
+    with process.driver.lock:
+        process.driver.call = call
+        for value in values:
+            if value:
+                context_of(process, value)
+
+
+@entry("cuMemcpyPeer", locked=False)
+def memcpy_peer(
+    process: Process, context: Context, call: str, dst: int, dst_context: int, src: int, src_context: int, size: int
+) -> None:
+    """Copy between two contexts' memories; the addresses say whose they are, whatever the contexts (recorded)."""
+    check_contexts(process, call, dst_context, src_context)
+    copy(process, call, context, *sides(dst, src, size, "DtoD"))
+
+
+@entry("cuMemcpyPeerAsync", locked=False)
+def memcpy_peer_async(
+    process: Process, thread: int, call: str, dst: int, dst_context: int, src: int, src_context: int, size: int,
+    stream: int,
+) -> None:  # fmt: skip
+    """Copy between two contexts' memories in stream order."""
+    check_contexts(process, call, dst_context, src_context)
+    copy_in_stream(process, thread, call, stream, *sides(dst, src, size, "DtoD"))

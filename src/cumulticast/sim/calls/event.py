@@ -1,0 +1,119 @@
+"""Events: recorded, waited for, measured between."""
+
+from __future__ import annotations
+
+from cumulticast.rules import Refused, Status, streams
+from cumulticast.sim.calls.context import context_of
+from cumulticast.sim.calls.stream import stream_of
+from cumulticast.sim.contexts import Context
+from cumulticast.sim.entry import entry
+from cumulticast.sim.process import Process
+from cumulticast.sim.streams import DISABLE_TIMING, Event, enqueue
+
+BLOCKING_SYNC, INTERPROCESS = 1, 4
+KNOWN_FLAGS = BLOCKING_SYNC | DISABLE_TIMING | INTERPROCESS
+EXTERNAL = 1  # CU_EVENT_RECORD_EXTERNAL, CU_EVENT_WAIT_EXTERNAL
+
+
+def event_of(process: Process, value: int) -> Event:
+    """Answer the event behind a handle, or refuse: 400, and 709 for a destroyed one.
+
+    709 is recorded (h200-580.159-driver.json, event_destroyed); the documents know only 400.
+    """
+    event = process.streams.find_event(value)
+    if event is None and process.driver.profile == "hardware" and process.streams.was_event(value):
+        raise Refused(Status.CONTEXT_IS_DESTROYED, streams.event_valid, f"event {value:#x} was destroyed")
+    process.driver.judge(streams.event_valid, value, event is not None)
+    assert event is not None
+    return event
+
+
+def check_external(flags: int) -> None:
+    """Refuse flags of record and wait: 401 for the one that needs a capture (recorded), 1 for any other."""
+    if flags == EXTERNAL:
+        raise Refused(Status.ILLEGAL_STATE, None, "flags 0x1 (EXTERNAL) is for streams that capture")
+    if flags:
+        raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x} must be 0, or 1 (EXTERNAL) during a capture")
+
+
+@entry("cuEventCreate")
+def event_create(process: Process, context: Context, flags: int) -> int:
+    """Make an event of the current context."""
+    process.driver.judge(streams.creation_flags, flags, KNOWN_FLAGS)
+    if flags & INTERPROCESS and not flags & DISABLE_TIMING:
+        raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x}: INTERPROCESS needs DISABLE_TIMING (0x2)")
+    return process.streams.create_event(context, flags).value
+
+
+@entry("cuEventDestroy", "cuEventDestroy_v2")
+def event_destroy(process: Process, value: int) -> None:
+    """End an event."""
+    process.streams.destroy_event(event_of(process, value))
+
+
+@entry("cuEventRecord")
+def event_record(process: Process, thread: int, event: int, stream: int) -> None:
+    """Record what a stream has been given so far."""
+    event_record_with_flags(process, thread, event, stream, 0)
+
+
+@entry("cuEventRecordWithFlags")
+def event_record_with_flags(process: Process, thread: int, event: int, stream: int, flags: int) -> None:
+    """Record what a stream has been given so far."""
+    check_external(flags)
+    found, where = event_of(process, event), stream_of(process, thread, stream)
+    require_same(found, where.context)
+    enqueue(where, found.record)
+
+
+def require_same(event: Event, context: Context) -> None:
+    """Refuse (400) an event that belongs to another context than the work it is to record."""
+    if event.context is not context:
+        raise Refused(Status.INVALID_HANDLE, None, f"event {event.value:#x} belongs to another context than the work")
+
+
+@entry("cuEventQuery")
+def event_query(process: Process, value: int) -> None:
+    """Tell whether the recorded work is done: it is."""
+    event_of(process, value)
+
+
+@entry("cuEventSynchronize")
+def event_synchronize(process: Process, value: int) -> None:
+    """Wait until the recorded work is done: it is."""
+    event_of(process, value)
+
+
+@entry("cuEventElapsedTime", "cuEventElapsedTime_v2")
+def event_elapsed_time(process: Process, start: int, end: int) -> float:
+    """Answer the milliseconds from one event to another."""
+    first, last = event_of(process, start), event_of(process, end)
+    times: list[int] = []
+    for event in (first, last):
+        process.driver.judge(streams.event_timed, event.value, event.recorded is not None, event.timed)
+        assert event.recorded is not None
+        times.append(event.recorded)
+    return (times[1] - times[0]) / 1e6
+
+
+@entry("cuStreamWaitEvent")
+def stream_wait_event(process: Process, thread: int, stream: int, event: int, flags: int) -> None:
+    """Let a stream wait for an event, of any context: it is complete."""
+    check_external(flags)
+    stream_of(process, thread, stream)
+    event_of(process, event)
+
+
+@entry("cuCtxRecordEvent")
+def ctx_record_event(process: Process, ctx: int, event: int) -> None:
+    """Record all work of a context in an event."""
+    context, found = context_of(process, ctx), event_of(process, event)
+    require_same(found, context)
+    found.record()
+
+
+@entry("cuCtxWaitEvent")
+def ctx_wait_event(process: Process, ctx: int, event: int) -> None:
+    """Let all future work of a context wait for an event: it is complete."""
+    context_of(process, ctx)
+    event_of(process, event)

@@ -1,0 +1,65 @@
+"""cuMemAlloc and its kin."""
+
+from __future__ import annotations
+
+from cumulticast.rules import Refused, Status, pointers, pools
+from cumulticast.sim.contexts import Context
+from cumulticast.sim.entry import entry
+from cumulticast.sim.objects import used_memory
+from cumulticast.sim.process import Process
+from cumulticast.sim.regions import access_at, region_at
+
+PITCH = 512  # recorded
+ELEMENTS = (4, 8, 16)
+
+
+@entry("cuMemGetInfo_v2")
+def mem_get_info(process: Process, context: Context) -> tuple[int, int]:
+    """Answer free and total bytes of the current device; all processes share them."""
+    device = process.devices[context.ordinal].index
+    left = process.driver.faults.number("memory")
+    total = process.machine.total_memory
+    free = total - used_memory(process.world, device) if left is None else left
+    return max(free, 0), total
+
+
+@entry("cuMemAlloc_v2")
+def mem_alloc(process: Process, context: Context, size: int) -> int:
+    """Allocate device memory of the current context."""
+    process.driver.judge(pools.alloc_size, size)
+    return process.heap.allocate(context, size).base
+
+
+@entry("cuMemAllocPitch_v2")
+def mem_alloc_pitch(process: Process, context: Context, width: int, height: int, element: int) -> tuple[int, int]:
+    """Allocate rows, each beginning at a multiple of 512 bytes."""
+    if element not in ELEMENTS:
+        raise Refused(Status.INVALID_VALUE, None, f"element_size_bytes {element} is none of 4, 8, 16")
+    process.driver.judge(pools.alloc_size, width * height)
+    pitch = -(-width // PITCH) * PITCH
+    return process.heap.allocate(context, pitch * height).base, pitch
+
+
+@entry("cuMemFree_v2")
+def mem_free(process: Process, context: Context, dptr: int) -> None:
+    """Free memory of cuMemAlloc or of a pool; 0 is nothing."""
+    if not dptr:
+        return
+    block = process.heap.beginning_at(dptr)
+    process.driver.judge(pools.free_allocated, dptr, block is not None and not block.on_host)
+    assert block is not None
+    if block.pool:
+        process.pools.free(block)
+    else:
+        process.heap.free(block)
+
+
+@entry("cuMemGetAddressRange_v2")
+def mem_get_address_range(process: Process, context: Context, dptr: int) -> tuple[int, int]:
+    """Answer base and size of the allocation or mapping, as far as the current device can see it."""
+    region = region_at(process, dptr)
+    # Recorded: memory of another device is not found until peer access is on (h200-580.159-peer.json, before.free).
+    visible = region is not None and (region.mapped or access_at(process, context, region) > 0)
+    process.driver.judge(pointers.range_known, dptr, visible)
+    assert region is not None
+    return region.base, region.size

@@ -1,0 +1,102 @@
+"""Memsets in one dimension and two."""
+
+from __future__ import annotations
+
+from cumulticast.rules import Refused, Status, copies
+from cumulticast.sim import native
+from cumulticast.sim.calls.stream import stream_of
+from cumulticast.sim.contexts import Context
+from cumulticast.sim.copies import Side, move
+from cumulticast.sim.entry import entry
+from cumulticast.sim.process import Process
+from cumulticast.sim.streams import enqueue
+
+ADDRESS_MASK = (1 << 64) - 1
+WIDTHS = {"D8": 1, "D16": 2, "D32": 4, "D2D8": 1, "D2D16": 2, "D2D32": 4}
+FILLS = {1: native.fill8, 2: native.fill16, 4: native.fill32}
+
+
+def width_of(call: str) -> int:
+    """Answer the bytes of an element from the name of a call: cuMemsetD16Async sets two at a time."""
+    return WIDTHS[call.removeprefix("cuMemset").split("_")[0].removesuffix("Async")]
+
+
+def fill(process: Process, call: str, context: Context, dst: int, value: int, count: int) -> None:
+    """Set ``count`` elements.
+
+    The size in bytes is counted in 64 bits, so 2^62 words of four are none at all (recorded: memsets/D32.overflow).
+    """
+    width = width_of(call)
+    size = count * width & ADDRESS_MASK
+    if not size:
+        return
+    with process.driver.lock:
+        process.driver.call = call
+        if width > 1:
+            process.driver.judge(copies.memset_aligned, dst, width)
+    side = Side("dst_device", dst, size, True, staged=False)
+    move(process, call, context, [side], lambda: FILLS[width](dst, value, size // width))
+
+
+def fill_2d(
+    process: Process, call: str, context: Context, dst: int, pitch: int, value: int, columns: int, rows: int
+) -> None:
+    """Set ``rows`` of ``columns`` elements; a pitch matters from the second row on."""
+    width = width_of(call)
+    if not columns or not rows:
+        return
+    row = columns * width
+    with process.driver.lock:
+        process.driver.call = call
+        if width > 1:
+            process.driver.judge(copies.memset_aligned, dst, width)
+        check_pitch(process, pitch, row, rows, width)
+    side = Side("dst_device", dst, (rows - 1) * pitch + row, True, staged=False)
+    move(process, call, context, [side], lambda: native.fill_2d(dst, pitch, value, width, columns, rows))
+
+
+def check_pitch(process: Process, pitch: int, row: int, rows: int, width: int) -> None:
+    """Refuse rows that overlap, and rows that do not begin at an element (both recorded: planes/memset2…)."""
+    if rows == 1:
+        return
+    if not pitch:
+        raise Refused(Status.INVALID_VALUE, copies.pitch_covers_row, f"dst_pitch 0 is less than a row of {row} bytes")
+    process.driver.judge(copies.pitch_covers_row, "dst_pitch", pitch, 0, row)
+    if pitch % width:
+        raise Refused(Status.INVALID_VALUE, copies.memset_aligned, f"dst_pitch {pitch} is not a multiple of {width}")
+
+
+@entry("cuMemsetD8_v2", "cuMemsetD16_v2", "cuMemsetD32_v2", locked=False)
+def memset(process: Process, context: Context, call: str, dst: int, value: int, count: int) -> None:
+    """Set elements of 1, 2 or 4 bytes."""
+    fill(process, call, context, dst, value, count)
+
+
+@entry("cuMemsetD8Async", "cuMemsetD16Async", "cuMemsetD32Async", locked=False)
+def memset_async(
+    process: Process, thread: int, call: str, dst: int, value: int, count: int, stream: int
+) -> None:
+    """Set elements in stream order."""
+    with process.driver.lock:
+        process.driver.call = call
+        where = stream_of(process, thread, stream, call)
+    enqueue(where, lambda: fill(process, call, where.context, dst, value, count))
+
+
+@entry("cuMemsetD2D8_v2", "cuMemsetD2D16_v2", "cuMemsetD2D32_v2", locked=False)
+def memset_2d(
+    process: Process, context: Context, call: str, dst: int, pitch: int, value: int, columns: int, rows: int
+) -> None:
+    """Set rows of elements."""
+    fill_2d(process, call, context, dst, pitch, value, columns, rows)
+
+
+@entry("cuMemsetD2D8Async", "cuMemsetD2D16Async", "cuMemsetD2D32Async", locked=False)
+def memset_2d_async(
+    process: Process, thread: int, call: str, dst: int, pitch: int, value: int, columns: int, rows: int, stream: int
+) -> None:
+    """Set rows of elements in stream order."""
+    with process.driver.lock:
+        process.driver.call = call
+        where = stream_of(process, thread, stream, call)
+    enqueue(where, lambda: fill_2d(process, call, where.context, dst, pitch, value, columns, rows))

@@ -1,0 +1,174 @@
+"""Streams: made, asked, waited for; host functions in stream order."""
+
+from __future__ import annotations
+
+import ctypes
+
+from cumulticast.rules import Refused, Status, contexts, general, streams
+from cumulticast.sim.contexts import Context
+from cumulticast.sim.entry import entry
+from cumulticast.sim.process import Process
+from cumulticast.sim.streams import LEGACY, NULL, PER_THREAD, Stream, enqueue
+
+NON_BLOCKING = 1
+NOT_CAPTURING = 0
+DEFAULTS = (NULL, LEGACY, PER_THREAD)
+
+HostFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+StreamCallback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
+
+
+def stream_of(process: Process, thread: int, value: int, call: str = "") -> Stream:
+    """Answer the stream behind a handle, or refuse (400); 0, 1 and 2 are default streams of the current context."""
+    if value in DEFAULTS:
+        context = process.contexts.current(thread)
+        process.driver.judge(contexts.context_current, 0 if context is None else context.value)
+        assert context is not None
+        own = call.endswith(("_ptsz", "_ptds")) and value == NULL
+        return process.streams.default(context, PER_THREAD if own else value, thread)
+    stream = process.streams.find(value)
+    process.driver.judge(streams.stream_valid, value, stream is not None)
+    assert stream is not None
+    return stream
+
+
+@entry("cuStreamCreate")
+def stream_create(process: Process, context: Context, flags: int) -> int:
+    """Make a stream of the current context."""
+    return stream_create_with_priority(process, context, flags, 0)
+
+
+@entry("cuStreamCreateWithPriority")
+def stream_create_with_priority(process: Process, context: Context, flags: int, priority: int) -> int:
+    """Make a stream with a priority, brought into the legal range."""
+    process.driver.judge(streams.creation_flags, flags, NON_BLOCKING)
+    return process.streams.create(context, flags, priority).value
+
+
+@entry("cuStreamDestroy", "cuStreamDestroy_v2")
+def stream_destroy(process: Process, value: int) -> None:
+    """End a stream; the default streams stay."""
+    stream = process.streams.find(value)
+    process.driver.judge(streams.stream_valid, value, stream is not None)
+    assert stream is not None
+    process.streams.destroy(stream)
+
+
+# ---- questions
+
+
+@entry("cuStreamQuery")
+def stream_query(process: Process, thread: int, value: int) -> None:
+    """Tell whether all work is done: it is."""
+    stream_of(process, thread, value)
+
+
+@entry("cuStreamSynchronize")
+def stream_synchronize(process: Process, thread: int, value: int) -> None:
+    """Wait until all work is done: it is."""
+    stream_of(process, thread, value)
+
+
+@entry("cuStreamGetPriority")
+def stream_get_priority(process: Process, thread: int, value: int) -> int:
+    """Answer the priority."""
+    return stream_of(process, thread, value).priority
+
+
+@entry("cuStreamGetFlags")
+def stream_get_flags(process: Process, thread: int, value: int) -> int:
+    """Answer the flags."""
+    return stream_of(process, thread, value).flags
+
+
+@entry("cuStreamGetDevice")
+def stream_get_device(process: Process, thread: int, value: int) -> int:
+    """Answer the device."""
+    return stream_of(process, thread, value).context.ordinal
+
+
+@entry("cuStreamGetId")
+def stream_get_id(process: Process, thread: int, call: str, value: int) -> int:
+    """Answer a number that no other stream of this process ever has."""
+    return stream_of(process, thread, value, call).serial
+
+
+@entry("cuStreamGetCtx")
+def stream_get_ctx(process: Process, thread: int, value: int) -> int:
+    """Answer the context."""
+    return stream_of(process, thread, value).context.value
+
+
+@entry("cuStreamGetCtx_v2")
+def stream_get_ctx_v2(process: Process, thread: int, value: int) -> tuple[int, int]:
+    """Answer the context, and no green context."""
+    return stream_of(process, thread, value).context.value, 0
+
+
+# ---- capture: begin and end are not simulated, so no stream ever captures
+
+
+@entry("cuStreamIsCapturing")
+def stream_is_capturing(process: Process, thread: int, value: int) -> int:
+    """Answer that the stream does not capture."""
+    stream_of(process, thread, value)
+    return NOT_CAPTURING
+
+
+@entry("cuStreamGetCaptureInfo")
+def stream_get_capture_info(process: Process, thread: int, value: int) -> tuple[int, int]:
+    """Answer that the stream does not capture."""
+    return stream_is_capturing(process, thread, value), 0
+
+
+@entry("cuStreamGetCaptureInfo_v2")
+def stream_get_capture_info_v2(process: Process, thread: int, value: int) -> tuple[int, int, int, int, int]:
+    """Answer that the stream does not capture: no graph, no dependencies."""
+    return stream_is_capturing(process, thread, value), 0, 0, 0, 0
+
+
+@entry("cuStreamGetCaptureInfo_v3")
+def stream_get_capture_info_v3(process: Process, thread: int, value: int) -> tuple[int, int, int, int, int, int]:
+    """Answer that the stream does not capture: no graph, no dependencies."""
+    return stream_is_capturing(process, thread, value), 0, 0, 0, 0, 0
+
+
+# ---- host functions
+
+
+@entry("cuLaunchHostFunc", locked=False)
+def launch_host_func(process: Process, thread: int, call: str, value: int, function: int, data: int) -> None:
+    """Call a C function in stream order."""
+    with process.driver.lock:
+        stream = found_function(process, thread, call, value, function, "fn")
+    enqueue(stream, lambda: HostFunction(function)(data))
+
+
+@entry("cuLaunchHostFunc_v2", locked=False)
+def launch_host_func_v2(
+    process: Process, thread: int, call: str, value: int, function: int, data: int, mode: int
+) -> None:
+    """Call a C function in stream order; how the device waits for it (``mode``) makes no difference here."""
+    if mode not in (0, 1):
+        raise Refused(Status.INVALID_VALUE, None, f"sync_mode {mode} is none of CUhostTaskSyncMode (0, 1)")
+    launch_host_func(process, thread, call, value, function, data)
+
+
+@entry("cuStreamAddCallback", locked=False)
+def stream_add_callback(
+    process: Process, thread: int, call: str, value: int, function: int, data: int, flags: int
+) -> None:
+    """Call a C function in stream order, with the stream's handle and its status."""
+    if flags:
+        raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x} must be 0")
+    with process.driver.lock:
+        stream = found_function(process, thread, call, value, function, "callback")
+    enqueue(stream, lambda: StreamCallback(function)(value, int(Status.SUCCESS), data))
+
+
+def found_function(process: Process, thread: int, call: str, value: int, function: int, name: str) -> Stream:
+    """Answer the stream, and refuse a null function (1): a real driver crashes when it comes to call it (recorded)."""
+    process.driver.call = call
+    stream = stream_of(process, thread, value, call)
+    process.driver.judge(general.pointer_given, name, function)
+    return stream
