@@ -22,7 +22,8 @@ RULES = [pytest.param(rule, id=rule.code) for rule in all_rules()]
 
 @pytest.fixture(scope="module")
 def recording() -> dict:
-    return json.loads((RECORDINGS / "h200-580.159-vmm.json").read_text())
+    files = {source.values[1].file for source in STEPS}
+    return {name: json.loads((RECORDINGS / name).read_text())["groups"] for name in files}
 
 
 @pytest.mark.parametrize(("rule", "source"), DOCUMENTS)
@@ -38,7 +39,7 @@ def test_the_comparison_with_the_documentation_can_fail(sentence: str) -> None:
 
 @pytest.mark.parametrize(("rule", "source"), STEPS)
 def test_the_recorded_step_answered_the_rules_status(rule: Rule, source: Transcript, recording: dict) -> None:
-    steps = [step for step in recording["groups"][source.group] if step[0] == source.step]
+    steps = [step for step in recording[source.file][source.group] if step[0] == source.step]
     assert steps, f"{source} is not in the recording"
     for _, status, output in steps:
         if source.output:

@@ -132,7 +132,7 @@ def access_flags(flags: int) -> str | None:
     calls=_SET,
     status=Status.INVALID_VALUE,
     evidence="recorded",
-    source=Transcript("access", "access.dev3"),
+    source=(Transcript("access", "access.dev3"), Transcript("grants", "set.1.99", recording="driver")),
     spec=("SA4",),
 )
 def access_device(dev: int, count: int) -> str | None:
@@ -159,6 +159,7 @@ def access_device(dev: int, count: int) -> str | None:
             "mem_set_access", "``CU_MEM_LOCATION_TYPE_HOST_NUMA`` accessibility for allocations created on"
         ),
         Transcript("access", "access.host"),
+        Transcript("grants", "set.3.0", recording="driver"),
     ),
     spec=("SA3",),
 )
@@ -187,6 +188,7 @@ def access_host(location: str, memory_location: str) -> str | None:
     source=(
         Document("mem_get_access", "Get the access ``flags`` set for the given ``location`` and ``ptr``"),
         Transcript("access", "getaccess.unmapped"),
+        Transcript("spans", "get.unmapped", recording="driver"),
     ),
     spec=("GA1",),
 )
@@ -231,3 +233,75 @@ def device_access(ptr: int, dev: int, granted: int, wanted: int) -> str | None:
     if granted & wanted == wanted:
         return None
     return f"device {dev} has access {granted} to {ptr:#x}, needs {wanted} (0 none, 1 read, 3 read and write)"
+
+
+@rule(
+    "MC850",
+    "access is given to a device, a NUMA node or the host",
+    calls=_SET,
+    status=Status.INVALID_VALUE,
+    evidence="recorded",
+    source=(
+        Transcript("grants", "set.0.0", recording="driver"),
+        Transcript("grants", "set.4.0", recording="driver"),
+    ),
+)
+def access_location_type(kind: int) -> str | None:
+    """Set the location type of each access descriptor: DEVICE (1), HOST (2) or HOST_NUMA (3).
+
+    A fresh MemAccessDesc_v1 has type 0. One wrong entry refuses the whole call, and nothing is changed.
+
+        desc.location.type = 0                        # refused
+        desc.location.type = MemLocationType.DEVICE   # good
+
+    Fix: set type, id and flags of every entry.
+    """
+    return None if kind in (1, 2, 3) else f"location type {kind} is not DEVICE (1), HOST (2) or HOST_NUMA (3)"
+
+
+@rule(
+    "MC851",
+    "access is asked for of a location that exists",
+    calls=("cuMemGetAccess",),
+    status=Status.INVALID_DEVICE,
+    evidence="recorded",
+    source=(
+        Transcript("grants", "get.0.0", recording="driver"),
+        Transcript("grants", "get.4.0", recording="driver"),
+        Transcript("grants", "get.1.99", recording="driver"),
+    ),
+)
+def get_access_location(kind: int, dev: int, count: int) -> str | None:
+    """Ask for the access of an existing device, of a NUMA node, or of the host.
+
+    Here a wrong ordinal is 101, while mem_set_access answers it with 1 (MC846).
+
+        location.type = MemLocationType.DEVICE; location.id = 99   # refused
+        location.type = MemLocationType.DEVICE; location.id = 0    # good
+
+    Fix: set type and id.
+    """
+    if kind == 1:
+        return no_device(dev, count)
+    return None if kind in (2, 3) else f"location type {kind} is not DEVICE (1), HOST (2) or HOST_NUMA (3)"
+
+
+@rule(
+    "MC852",
+    "the size of an access change is not 0",
+    calls=_SET,
+    status=Status.INVALID_VALUE,
+    evidence="recorded",
+    source=Transcript("grants", "size0", recording="driver"),
+)
+def access_size_positive(size: int) -> str | None:
+    """Set access for at least one mapping.
+
+        mem_set_access(va, 0, desc, 1)         # refused
+        mem_set_access(va, 4 << 20, desc, 1)   # good
+
+    0 does not mean "the mapping at this address".
+
+    Fix: pass the size of the mapping.
+    """
+    return None if size > 0 else "size is 0; it must be the size of the mapping"

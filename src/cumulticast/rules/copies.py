@@ -1,7 +1,7 @@
 """MC950 to MC969: copies and memsets (for multicast addresses see MC531)."""
 
 from .book import rule
-from .groups import PITCHED, TRANSFERS, WIDE_MEMSETS
+from .groups import PLANE_COPIES, PLANE_MEMSETS, TRANSFERS, WIDE_MEMSETS
 from .source import Document, Note, Transcript
 from .status import Status
 from .text import not_multiple
@@ -38,6 +38,8 @@ def transfer_known(ptr: int, known: bool) -> str | None:
     source=(
         Document("mem_map", "does not make the address accessible"),
         Transcript("map", "memset.noaccess"),
+        Transcript("readonly", "memset", recording="driver"),
+        Transcript("across", "ungranted.DtoH", recording="driver"),
     ),
 )
 def transfer_access(ptr: int, dev: int, granted: int, wanted: int) -> str | None:
@@ -61,8 +63,12 @@ def transfer_access(ptr: int, dev: int, granted: int, wanted: int) -> str | None
     "a copy stays within allocated or mapped memory",
     calls=TRANSFERS,
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Note("settled here", "as a real driver answers for an address that is not allocated at all"),
+    evidence="recorded",
+    source=(
+        Note("settled here", "as a real driver answers for an address that is not allocated at all"),
+        Transcript("copies", "past.memset", recording="driver"),
+        Transcript("copies", "past.HtoD", recording="driver"),
+    ),
 )
 def transfer_within(ptr: int, size: int, end: int) -> str | None:
     """End a copy or memset where the memory ends.
@@ -85,10 +91,12 @@ def transfer_within(ptr: int, size: int, end: int) -> str | None:
     "the address of a memset is aligned to its element",
     calls=WIDE_MEMSETS,
     status=Status.INVALID_VALUE,
-    evidence="assumed",
+    evidence="recorded",
     source=(
         Document("memset_d32_v2", "pointer must be four byte aligned"),
         Document("memset_d16_v2", "pointer must be two byte aligned"),
+        Transcript("memsets", "D16.1", recording="driver"),
+        Transcript("memsets", "D32.2", recording="driver"),
     ),
 )
 def memset_aligned(ptr: int, element: int) -> str | None:
@@ -97,7 +105,7 @@ def memset_aligned(ptr: int, element: int) -> str | None:
         memset_d32_v2(va + 2, 0, n)   # refused
         memset_d32_v2(va + 4, 0, n)   # good
 
-    The pitch of the 2D forms has the same alignment.
+    A real driver checks this before it looks the address up, but a count of 0 is always accepted.
 
     Fix: use memset_d8 for odd addresses.
     """
@@ -107,10 +115,14 @@ def memset_aligned(ptr: int, element: int) -> str | None:
 @rule(
     "MC955",
     "a row is not wider than the pitch",
-    calls=PITCHED,
+    calls=PLANE_COPIES,
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("memcpy_2d_v2", "must be greater than or equal to ``WidthInBytes`` + ``srcXInBytes``"),
+    evidence="recorded",
+    source=(
+        Document("memcpy_2d_v2", "must be greater than or equal to ``WidthInBytes`` + ``srcXInBytes``"),
+        Transcript("planes", "cuMemcpy2D.src_pitch_short", recording="driver"),
+        Transcript("planes", "cuMemcpy2D.offset_past_pitch", recording="driver"),
+    ),
 )
 def pitch_covers_row(name: str, pitch: int, x: int, width: int) -> str | None:
     """Make a pitch at least x + width bytes; 0 means that the rows lie close together.
@@ -125,3 +137,53 @@ def pitch_covers_row(name: str, pitch: int, x: int, width: int) -> str | None:
     if pitch == 0 or x + width <= pitch:
         return None
     return f"{name} {pitch} is less than x {x} + width {width} = {x + width}"
+
+
+@rule(
+    "MC956",
+    "the rows of a 2D memset are not wider than its pitch",
+    calls=PLANE_MEMSETS,
+    status=Status.INVALID_VALUE,
+    evidence="recorded",
+    source=(
+        Transcript("planes", "memset2.D8.pitch_short", recording="driver"),
+        Transcript("planes", "memset2.D8.pitch0", recording="driver"),
+    ),
+)
+def memset_pitch(pitch: int, width: int, height: int) -> str | None:
+    """Make the pitch of a 2D memset at least the width in bytes; 0 is not "close together" here.
+
+    With a single row the pitch does not matter. (Copies do take a pitch of 0 as the width: MC955.)
+
+        memset_d2d8_v2(va, 0, 0, 64, 4)    # refused
+        memset_d2d8_v2(va, 64, 0, 64, 4)   # good
+
+    Fix: pass the pitch of the allocation.
+    """
+    if pitch >= width or height <= 1 or width == 0:
+        return None
+    return f"pitch {pitch} is less than the width of {width} bytes"
+
+
+@rule(
+    "MC957",
+    "the pitch of a 2D memset is aligned to its element",
+    calls=tuple(name for name in PLANE_MEMSETS if "D2D8" not in name),
+    status=Status.INVALID_VALUE,
+    evidence="recorded",
+    source=(
+        Transcript("planes", "memset2.D16.pitch_odd", recording="driver"),
+        Transcript("planes", "memset2.D32.pitch_odd", recording="driver"),
+    ),
+)
+def memset_pitch_aligned(pitch: int, element: int) -> str | None:
+    """Make the pitch of memset_d2d16 a multiple of 2, of memset_d2d32 a multiple of 4.
+
+    Otherwise every other row would begin off its alignment (MC954).
+
+        memset_d2d32_v2(va, 66, 0, 4, 4)   # refused
+        memset_d2d32_v2(va, 68, 0, 4, 4)   # good
+
+    Fix: round the pitch up.
+    """
+    return not_multiple("dst_pitch", pitch, element)

@@ -17,6 +17,7 @@ _P2P = ("cuDeviceGetP2PAttribute",)
     source=(
         Document("device_get_attribute", "Returns in ``*pi`` the integer value of the attribute"),
         Transcript("attrs", "attr.ATOMIC_REDUCTION_SUPPORTED"),
+        Transcript("devices", "attribute.1000", recording="driver"),
     ),
     spec=("AT10",),
 )
@@ -40,7 +41,10 @@ def attribute_known(attribute: int, known: bool) -> str | None:
     calls=_P2P,
     status=Status.INVALID_DEVICE,
     evidence="documented",
-    source=Document("device_get_p2p_attribute", "are not valid or if they represent the same device"),
+    source=(
+        Document("device_get_p2p_attribute", "are not valid or if they represent the same device"),
+        Transcript("devices", "p2p.itself.CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED", recording="driver"),
+    ),
     spec=("PC7",),
 )
 def link_between_two(src_device: int, dst_device: int, count: int) -> str | None:
@@ -167,3 +171,69 @@ def same_clique(dev: int, clique: int, team_clique: int) -> str | None:
     return (
         f"device {dev} is in multicast clique {clique}; the devices added before are in clique {team_clique}"
     )
+
+
+@rule(
+    "MC102",
+    "the buffer for a PCI bus id is long enough",
+    calls=("cuDeviceGetPCIBusId",),
+    status=Status.INVALID_VALUE,
+    evidence="recorded",
+    source=Transcript("devices", "bus.12", recording="driver"),
+)
+def bus_id_room(length: int, needed: int) -> str | None:
+    """Give cuDeviceGetPCIBusId room for the text and its final zero: 13 bytes.
+
+    Unlike cuDeviceGetName it does not cut.
+
+        device_get_pci_bus_id(12, dev)   # refused
+        device_get_pci_bus_id(13, dev)   # good
+
+    Fix: pass 13 or more.
+    """
+    return None if length >= needed else f"len {length} is too short; {needed} bytes are needed"
+
+
+@rule(
+    "MC103",
+    "a PCI bus id is well formed",
+    calls=("cuDeviceGetByPCIBusId",),
+    status=Status.INVALID_VALUE,
+    evidence="recorded",
+    source=(
+        Transcript("devices", "by_bus.garbage", recording="driver"),
+        Transcript("devices", "by_bus.", recording="driver"),
+    ),
+)
+def bus_id_text(text: str, readable: bool) -> str | None:
+    """Write a PCI bus id as domain:bus:device.function, in hexadecimal; domain and function may be left out.
+
+        device_get_by_pci_bus_id(b"gpu0")           # refused
+        device_get_by_pci_bus_id(b"0000:00:06.0")   # good
+
+    The text of cuDeviceGetPCIBusId fits.
+
+    Fix: use the form of nvidia-smi.
+    """
+    return None if readable else f"{text!r} is not a PCI bus id such as '0000:00:06.0'"
+
+
+@rule(
+    "MC104",
+    "a device sits at a PCI bus id",
+    calls=("cuDeviceGetByPCIBusId",),
+    status=Status.INVALID_DEVICE,
+    evidence="recorded",
+    source=Transcript("devices", "by_bus.ffff:ff:1f.0", recording="driver"),
+)
+def bus_id_known(text: str, known: bool) -> str | None:
+    """Ask for the place of a device that this process sees.
+
+        device_get_by_pci_bus_id(b"ffff:ff:1f.0")   # refused
+        device_get_by_pci_bus_id(b"0000:00:06.0")   # good, if a device is there
+
+    Devices that are hidden by CUDA_VISIBLE_DEVICES count as absent.
+
+    Fix: list the devices and compare their bus ids.
+    """
+    return None if known else f"no device of this process sits at {text}"

@@ -116,7 +116,13 @@ def device_exists(dev: int, count: int) -> str | None:
 @rule(
     "MC005",
     "the flags of a memory call are 0",
-    calls=("cuMemCreate", "cuMemMap", "cuMemAddressReserve", "cuMemExportToShareableHandle"),
+    calls=(
+        "cuMemCreate",
+        "cuMemMap",
+        "cuMemAddressReserve",
+        "cuMemExportToShareableHandle",
+        "cuMemPoolExportToShareableHandle",
+    ),
     status=Status.INVALID_VALUE,
     evidence="recorded",
     source=(
@@ -276,8 +282,12 @@ def not_forked(forked: bool) -> str | None:
     calls=("cuGetErrorName", "cuGetErrorString"),
     status=Status.INVALID_VALUE,
     evidence="documented",
-    source=Document(
-        "get_error_name", "If the error code is not recognized, ``CUDA_ERROR_INVALID_VALUE`` will be returned"
+    source=(
+        Document(
+            "get_error_name",
+            "If the error code is not recognized, ``CUDA_ERROR_INVALID_VALUE`` will be returned",
+        ),
+        Transcript("errors", "cuGetErrorName.unknown", recording="driver"),
     ),
 )
 def error_code_known(error: int, known: bool) -> str | None:
@@ -300,8 +310,11 @@ def error_code_known(error: int, known: bool) -> str | None:
     calls=("cuGetProcAddress", "cuGetProcAddress_v2"),
     status=Status.INVALID_VALUE,
     evidence="documented",
-    source=Document(
-        "get_proc_address_v2", "CUDA version is greater than the driver version, the API will return"
+    source=(
+        Document(
+            "get_proc_address_v2", "CUDA version is greater than the driver version, the API will return"
+        ),
+        Transcript("getproc", "cuMemAlloc.13010.0", recording="driver"),
     ),
     spec=("CL8",),
 )

@@ -1,7 +1,7 @@
 """MC450 to MC459: the two granularity queries."""
 
 from .book import rule
-from .source import Document
+from .source import Document, Transcript
 from .status import Status
 
 _NAMES = {0: "MINIMUM", 1: "RECOMMENDED"}
@@ -12,10 +12,11 @@ _NAMES = {0: "MINIMUM", 1: "RECOMMENDED"}
     "the option of a granularity query is MINIMUM (0) or RECOMMENDED (1)",
     calls=("cuMulticastGetGranularity", "cuMemGetAllocationGranularity"),
     status=Status.INVALID_VALUE,
-    evidence="assumed",
+    evidence="recorded",
     source=(
         Document("multicast_get_granularity", "Calculates either the minimal or recommended granularity"),
         Document("CUresult.CUDA_ERROR_INVALID_VALUE", "not within an acceptable range of values"),
+        Transcript("reservations", "granularity.option2", recording="driver"),
     ),
     spec=("MG1", "GR1"),
 )

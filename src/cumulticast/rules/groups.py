@@ -19,5 +19,6 @@ MEMSETS = (
     "cuMemsetD2D8Async", "cuMemsetD2D16Async", "cuMemsetD2D32Async",
 )  # fmt: skip
 TRANSFERS = COPIES + MEMSETS
-PITCHED = tuple(name for name in TRANSFERS if "2D" in name)
+PLANE_COPIES = tuple(name for name in COPIES if "2D" in name)
+PLANE_MEMSETS = tuple(name for name in MEMSETS if "D2D" in name)
 WIDE_MEMSETS = tuple(name for name in MEMSETS if "D16" in name or "D32" in name)

@@ -333,8 +333,8 @@ def unmap_one(ptr: int, mappings: int) -> str | None:
     "an unmap begins in a reservation",
     calls=_UNMAP,
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=_WHOLE,
+    evidence="recorded",
+    source=(_WHOLE, Transcript("spans", "unmap.unreserved", recording="driver")),
 )
 def unmap_reserved(ptr: int, reserved: bool) -> str | None:
     """Unmap addresses of this process's reservations only.
@@ -348,3 +348,24 @@ def unmap_reserved(ptr: int, reserved: bool) -> str | None:
     Fix: use mem_free_v2 for what mem_alloc_v2 returned.
     """
     return None if reserved else f"ptr {ptr:#x} is in no reservation"
+
+
+@rule(
+    "MC834",
+    "the size of an unmap is not 0",
+    calls=_UNMAP,
+    status=Status.INVALID_VALUE,
+    evidence="recorded",
+    source=Transcript("spans", "unmap.size0", recording="driver"),
+)
+def unmap_size_positive(size: int) -> str | None:
+    """Unmap at least one mapping.
+
+        mem_unmap(va, 0)         # refused
+        mem_unmap(va, 4 << 20)   # good
+
+    0 does not mean "the mapping at this address".
+
+    Fix: keep address and size of each mapping.
+    """
+    return None if size > 0 else "size is 0; it must be the size of the mapping"

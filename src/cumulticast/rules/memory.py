@@ -171,8 +171,11 @@ def host_not_shareable(location: str, handle_types: int) -> str | None:
     "a NUMA node exists",
     calls=_CREATE,
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("mem_create", "must specify the NUMA ID of the CPU"),
+    evidence="recorded",
+    source=(
+        Document("mem_create", "must specify the NUMA ID of the CPU"),
+        Transcript("host_numa", "create.3.9.0", recording="driver"),
+    ),
     spec=("CR3",),
 )
 def node_exists(node: int, nodes: tuple[int, ...]) -> str | None:

@@ -12,10 +12,11 @@ _ONE = ("cuPointerGetAttribute",)
     "a pointer attribute is one that the driver knows",
     calls=("cuPointerGetAttribute", "cuPointerGetAttributes", "cuPointerSetAttribute"),
     status=Status.INVALID_VALUE,
-    evidence="assumed",
+    evidence="recorded",
     source=(
         Document("pointer_get_attribute", "Return an attribute of a pointer"),
         Document("CUresult.CUDA_ERROR_INVALID_VALUE", "not within an acceptable range of values"),
+        Transcript("pointers", "attribute100", recording="driver"),
     ),
 )
 def pointer_attribute_known(attribute: int, known: bool) -> str | None:
@@ -37,7 +38,10 @@ def pointer_attribute_known(attribute: int, known: bool) -> str | None:
     calls=_ONE,
     status=Status.INVALID_VALUE,
     evidence="documented",
-    source=Document("cuPointerGetAttribute", "which uses unified virtual addressing then"),
+    source=(
+        Document("cuPointerGetAttribute", "which uses unified virtual addressing then"),
+        Transcript("pointers", "wild.MEMORY_TYPE", recording="driver"),
+    ),
     spec=("PT3",),
 )
 def pointer_known(ptr: int, known: bool) -> str | None:
@@ -85,8 +89,11 @@ def host_reachable(ptr: int, reachable: bool) -> str | None:
     "an address whose range is asked for belongs to the driver",
     calls=("cuMemGetAddressRange_v2",),
     status=Status.NOT_FOUND,
-    evidence="assumed",
-    source=Document("mem_get_address_range_v2", "that contains the input pointer ``dptr``"),
+    evidence="recorded",
+    source=(
+        Document("mem_get_address_range_v2", "that contains the input pointer ``dptr``"),
+        Transcript("alloc", "range.unknown", recording="driver"),
+    ),
 )
 def range_known(dptr: int, known: bool) -> str | None:
     """Ask for base and size of an address that is allocated or mapped.

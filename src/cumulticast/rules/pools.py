@@ -1,8 +1,9 @@
 """MC980 to MC999: mem_alloc, and the stream-ordered memory pools."""
 
 from .book import rule
-from .source import Document, Note
+from .source import Document, Transcript
 from .status import Status
+from .text import listed
 
 _ALLOC = ("cuMemAlloc_v2",)
 
@@ -13,7 +14,10 @@ _ALLOC = ("cuMemAlloc_v2",)
     calls=_ALLOC,
     status=Status.INVALID_VALUE,
     evidence="documented",
-    source=Document("mem_alloc_v2", "is 0, ``cuMemAlloc()`` returns ``CUDA_ERROR_INVALID_VALUE``"),
+    source=(
+        Document("mem_alloc_v2", "is 0, ``cuMemAlloc()`` returns ``CUDA_ERROR_INVALID_VALUE``"),
+        Transcript("alloc", "alloc.0", recording="driver"),
+    ),
 )
 def alloc_size(bytesize: int) -> str | None:
     """Allocate at least one byte with mem_alloc_v2.
@@ -33,15 +37,17 @@ def alloc_size(bytesize: int) -> str | None:
     "freed device memory was allocated",
     calls=("cuMemFree_v2", "cuMemFreeAsync"),
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document(
-        "mem_free_v2", "which must have been returned by a previous call to one of the following"
+    evidence="recorded",
+    source=(
+        Document("mem_free_v2", "which must have been returned by a previous call to one of the following"),
+        Transcript("alloc", "free.interior", recording="driver"),
+        Transcript("pools", "free.wild", recording="driver"),
     ),
 )
 def free_allocated(dptr: int, known: bool) -> str | None:
     """Free what mem_alloc_v2 or mem_alloc_async returned, at its beginning, once.
 
-    Virtual memory is unmapped and released instead. 0 is accepted and does nothing.
+    Both frees take memory of both kinds. Virtual memory is unmapped and released instead. 0 does nothing.
 
         mem_free_v2(p + 256)   # refused
         mem_free_v2(p)         # good
@@ -51,28 +57,7 @@ def free_allocated(dptr: int, known: bool) -> str | None:
     return None if known or dptr == 0 else f"dptr {dptr:#x} is not the beginning of an allocation"
 
 
-@rule(
-    "MC983",
-    "asynchronous frees are for pool memory",
-    calls=("cuMemFreeAsync",),
-    status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=(
-        Document("mem_free_async", "Inserts a free operation into ``h_stream``"),
-        Note("settled here", "memory from mem_alloc_v2 is freed with mem_free_v2"),
-    ),
-)
-def free_async_of_pool(dptr: int, origin: str) -> str | None:
-    """Use mem_free_async for memory from mem_alloc_async and mem_alloc_from_pool_async.
-
-        mem_free_async(mem_alloc_v2(n), s)        # refused
-        mem_free_async(mem_alloc_async(n, s), s)  # good
-
-    The other way round is allowed: mem_free_v2 takes memory of both kinds.
-
-    Fix: free as you allocated.
-    """
-    return None if origin == "cuMemAllocAsync" else f"dptr {dptr:#x} is {origin}, not memory of a pool"
+# MC983 (asynchronous frees are for pool memory) is retired: a real driver accepts them for any allocation.
 
 
 @rule(
@@ -84,8 +69,12 @@ def free_async_of_pool(dptr: int, origin: str) -> str | None:
         "cuMemPoolExportToShareableHandle",
     ),
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("mem_alloc_from_pool_async", "The allocation comes from the specified memory pool"),
+    evidence="recorded",
+    source=(
+        Document("mem_alloc_from_pool_async", "The allocation comes from the specified memory pool"),
+        Transcript("pools_made", "destroy.null", recording="driver"),
+        Transcript("pools_made", "alloc.null_pool", recording="driver"),
+    ),
 )  # fmt: skip
 def pool_valid(pool: int, known: bool) -> str | None:
     """Use a pool until it is destroyed.
@@ -105,8 +94,11 @@ def pool_valid(pool: int, known: bool) -> str | None:
     "the default pool is not destroyed",
     calls=("cuMemPoolDestroy",),
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("mem_pool_destroy", "default memory pool cannot be destroyed"),
+    evidence="recorded",
+    source=(
+        Document("mem_pool_destroy", "default memory pool cannot be destroyed"),
+        Transcript("pools", "destroy.default", recording="driver"),
+    ),
 )
 def pool_not_default(pool: int, is_default: bool) -> str | None:
     """Destroy only pools that mem_pool_create made.
@@ -149,8 +141,11 @@ def host_pool_not_shareable(location: str, handle_types: int) -> str | None:
     "a pool attribute is one that the driver knows",
     calls=("cuMemPoolGetAttribute", "cuMemPoolSetAttribute"),
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("CUresult.CUDA_ERROR_INVALID_VALUE", "not within an acceptable range of values"),
+    evidence="recorded",
+    source=(
+        Document("CUresult.CUDA_ERROR_INVALID_VALUE", "not within an acceptable range of values"),
+        Transcript("pools", "default.CU_MEMPOOL_ATTR_LOCATION_ID", recording="driver"),
+    ),
 )
 def pool_attribute_known(attribute: int, known: bool) -> str | None:
     """Use a member of MemPoolAttribute.
@@ -163,3 +158,78 @@ def pool_attribute_known(attribute: int, known: bool) -> str | None:
     Fix: use a member of the enumeration.
     """
     return None if known else f"attribute {attribute} is not a pool attribute"
+
+
+@rule(
+    "MC988",
+    "the properties of a pool are legal",
+    calls=("cuMemPoolCreate",),
+    status=Status.INVALID_VALUE,
+    evidence="recorded",
+    source=(
+        Transcript("pools_made", "create.win32", recording="driver"),
+        Transcript("pools_made", "create.device9", recording="driver"),
+        Transcript("pools_made", "create.location0", recording="driver"),
+        Transcript("pools_made", "create.type0", recording="driver"),
+    ),
+)
+def pool_properties(field: str, value: int, legal: tuple[int, ...]) -> str | None:
+    """Fill in allocation type, location and handle types of a pool with supported values.
+
+    A pool with handle type 8 can be made even where fabric memory cannot.
+
+        props.alloc_type = 0                          # refused
+        props.alloc_type = MemAllocationType.PINNED   # good
+
+    Fix: start from an empty structure and set all three.
+    """
+    return None if value in legal else f"{field} {value} is not legal; {listed(legal)} would be"
+
+
+@rule(
+    "MC989",
+    "a pool is not opened for reading only",
+    calls=("cuMemPoolSetAccess",),
+    status=Status.NOT_SUPPORTED,
+    evidence="recorded",
+    source=Transcript("pools", "access.1", recording="driver"),
+)
+def pool_access_flags(flags: int) -> str | None:
+    """Give access to a pool with READWRITE (3), or take it away with NONE (0).
+
+        desc.flags_ = MemAccessFlags.READ        # refused
+        desc.flags_ = MemAccessFlags.READWRITE   # good
+
+    The access holds for memory that is already allocated, too.
+
+    Fix: use READWRITE.
+    """
+    return (
+        f"flags {flags} (READ) are not supported for pools; use 3 (READWRITE) or 0 (NONE)"
+        if flags == 1
+        else None
+    )
+
+
+@rule(
+    "MC990",
+    "a pool's own device keeps its access",
+    calls=("cuMemPoolSetAccess",),
+    status=Status.INVALID_DEVICE,
+    evidence="recorded",
+    source=(
+        Transcript("pools", "access.0", recording="driver"),
+        Transcript("peer_pools", "set.none1", recording="peer"),
+    ),
+)
+def pool_owner_access(dev: int, owner: int, flags: int) -> str | None:
+    """Leave the access of the device that owns a pool as it is.
+
+        desc.location.id = owner; desc.flags_ = MemAccessFlags.NONE   # refused
+        desc.location.id = other; desc.flags_ = MemAccessFlags.NONE   # good
+
+    Granting the owner READWRITE again is accepted and changes nothing.
+
+    Fix: change the access of other devices only.
+    """
+    return f"device {dev} owns the pool and keeps its access" if dev == owner and flags != 3 else None

@@ -1,7 +1,7 @@
 """MC880 to MC889: dma-buf handles of address ranges."""
 
 from .book import rule
-from .source import Document, Note
+from .source import Document, Note, Transcript
 from .status import Status
 from .text import listed, not_multiple
 
@@ -13,10 +13,11 @@ _HANDLE = ("cuMemGetHandleForAddressRange",)
     "a range handle is a dma-buf descriptor",
     calls=_HANDLE,
     status=Status.INVALID_VALUE,
-    evidence="documented",
+    evidence="recorded",
     source=(
         Document("cuMemGetHandleForAddressRange", "Get a handle of the specified type to an address range"),
         Document("CUresult.CUDA_ERROR_INVALID_VALUE", "not within an acceptable range of values"),
+        Transcript("dma_buf", "type0", recording="driver"),
     ),
     spec=("DB1",),
 )
@@ -39,8 +40,12 @@ def range_handle_type(handle_type: int) -> str | None:
     "address and size of a range handle are multiples of the host page size",
     calls=_HANDLE,
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("cuMemGetHandleForAddressRange", "are aligned to the host page size"),
+    evidence="recorded",
+    source=(
+        Document("cuMemGetHandleForAddressRange", "are aligned to the host page size"),
+        Transcript("dma_buf", "vmm.misaligned", recording="driver"),
+        Transcript("dma_buf", "vmm.odd_size", recording="driver"),
+    ),
     spec=("DB3",),
 )
 def range_aligned(dptr: int, size: int, page: int) -> str | None:
@@ -61,9 +66,13 @@ def range_aligned(dptr: int, size: int, page: int) -> str | None:
     "the range of a range handle is fully mapped",
     calls=_HANDLE,
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document(
-        "cuMemGetHandleForAddressRange", "must ensure the entire address range is backed and mapped"
+    evidence="recorded",
+    source=(
+        Document(
+            "cuMemGetHandleForAddressRange", "must ensure the entire address range is backed and mapped"
+        ),
+        Transcript("dma_buf", "vmm.hole", recording="driver"),
+        Transcript("dma_buf", "vmm.past", recording="driver"),
     ),
     spec=("DB4",),
 )
@@ -140,26 +149,24 @@ def dma_buf_supported(attribute: str, supported: bool) -> str | None:
 
 @rule(
     "MC886",
-    "the flags of a range handle are 0 or the PCIe mapping",
+    "the flags of a range handle are known",
     calls=_HANDLE,
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("cuMemGetHandleForAddressRange", "BAR1 or will return an error otherwise"),
+    evidence="recorded",
+    source=Transcript("dma_buf", "vmm.flags2", recording="driver"),
     spec=("DB6",),
 )
-def range_flags(flags: int, pcie_supported: bool) -> str | None:
-    """Pass 0, or 1 (DMA_BUF_MAPPING_TYPE_PCIE) where the platform supports it.
-
-    The flag asks for a mapping through PCIe (BAR1) instead of the platform's coherent link.
+def range_flags(flags: int) -> str | None:
+    """Pass 0, or 1 (DMA_BUF_MAPPING_TYPE_PCIE) where the platform supports it (MC888).
 
         mem_get_handle_for_address_range(va, size, 1, 2)   # refused
         mem_get_handle_for_address_range(va, size, 1, 0)   # good
 
+    No other flag is defined.
+
     Fix: pass 0.
     """
-    if flags == 0 or (flags == 1 and pcie_supported):
-        return None
-    return f"flags {flags:#x} must be 0" + (" or 1 (PCIe mapping)" if pcie_supported else "")
+    return None if flags in (0, 1) else f"flags {flags:#x} must be 0, or 1 for a mapping through PCIe"
 
 
 @rule(
@@ -185,3 +192,30 @@ def range_not_multicast(dptr: int, is_multicast: bool) -> str | None:
     Fix: use the address of one replica.
     """
     return f"{dptr:#x} is a multicast address, which has no memory of its own" if is_multicast else None
+
+
+@rule(
+    "MC888",
+    "the platform offers the PCIe mapping of a range handle",
+    calls=_HANDLE,
+    status=Status.NOT_SUPPORTED,
+    evidence="recorded",
+    source=(
+        Document("cuMemGetHandleForAddressRange", "BAR1 or will return an error otherwise"),
+        Transcript("dma_buf", "vmm.flags1", recording="driver"),
+    ),
+    spec=("DB6",),
+)
+def pcie_mapping(flags: int, supported: bool) -> str | None:
+    """Ask for the mapping through PCIe (flag 1) only on platforms that have one beside their own link.
+
+        mem_get_handle_for_address_range(va, size, 1, 1)   # refused on an x86 machine
+        mem_get_handle_for_address_range(va, size, 1, 0)   # good
+
+    The flag is for coherent platforms, where the default is another path.
+
+    Fix: pass 0.
+    """
+    return (
+        "flags 1 (PCIe mapping) are not supported on this platform" if flags == 1 and not supported else None
+    )

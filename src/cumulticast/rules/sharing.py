@@ -5,6 +5,7 @@ from .source import Document, Note, Transcript
 from .status import Status
 
 _EXPORT = ("cuMemExportToShareableHandle",)
+_EXPORTS = (*_EXPORT, "cuMemPoolExportToShareableHandle")
 _IMPORT = ("cuMemImportFromShareableHandle",)
 _TYPES = {1: "POSIX_FILE_DESCRIPTOR", 2: "WIN32", 4: "WIN32_KMT", 8: "FABRIC"}
 
@@ -12,7 +13,7 @@ _TYPES = {1: "POSIX_FILE_DESCRIPTOR", 2: "WIN32", 4: "WIN32_KMT", 8: "FABRIC"}
 @rule(
     "MC601",
     "an export uses a handle type that was requested at creation",
-    calls=_EXPORT,
+    calls=_EXPORTS,
     status=Status.INVALID_VALUE,
     evidence="recorded",
     source=(
@@ -157,7 +158,11 @@ def same_channel(exporter: int, importer: int) -> str | None:
     calls=_IMPORT,
     status=Status.UNKNOWN,
     evidence="recorded",
-    source=Transcript("share", "import.badfd"),
+    source=(
+        Transcript("share", "import.badfd"),
+        Transcript("sharing", "import.closed", recording="driver"),
+        Transcript("sharing", "import.dev_null", recording="driver"),
+    ),
 )
 def import_readable(os_handle: int, readable: bool) -> str | None:
     """Import a descriptor that is open in this process and came from an export.
@@ -178,9 +183,12 @@ def import_readable(os_handle: int, readable: bool) -> str | None:
     "an import names the type of the handle",
     calls=_IMPORT,
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document(
-        "mem_import_from_shareable_handle", "Imports an allocation from a requested shareable handle type"
+    evidence="recorded",
+    source=(
+        Document(
+            "mem_import_from_shareable_handle", "Imports an allocation from a requested shareable handle type"
+        ),
+        Transcript("sharing", "import.type0", recording="driver"),
     ),
     spec=("IM2",),
 )
@@ -207,8 +215,11 @@ def import_type(sh_handle_type: int, actual: int) -> str | None:
     calls=_IMPORT,
     status=Status.NOT_SUPPORTED,
     evidence="documented",
-    source=Document(
-        "mem_import_from_shareable_handle", "handle, this API will error as ``CUDA_ERROR_NOT_SUPPORTED``"
+    source=(
+        Document(
+            "mem_import_from_shareable_handle", "handle, this API will error as ``CUDA_ERROR_NOT_SUPPORTED``"
+        ),
+        Transcript("sharing", "import.type2", recording="driver"),
     ),
     spec=("IM1",),
 )

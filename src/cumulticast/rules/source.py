@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+Recording = Literal["vmm", "driver", "peer"]
 Origin = Literal["kernel driver", "programming guide", "PTX ISA", "cuda.h", "public report", "settled here"]
 
 
@@ -24,7 +25,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A step that a real driver answered: one H200, driver 580.159, CUDA 13.0.
+    """A step that a real driver answered: H200, driver 580.159, CUDA 13.0 (one device; ``peer``: two).
 
     ``output`` is given where the answer stands in the step's output, not in its status.
     """
@@ -32,11 +33,12 @@ class Transcript:
     group: str
     step: str
     output: str = ""
+    recording: Recording = "vmm"
 
     @property
     def file(self) -> str:
         """The name of the recording."""
-        return "h200-580.159-vmm.json"
+        return f"h200-580.159-{self.recording}.json"
 
     def __str__(self) -> str:
         return f"{self.file}: {self.group}/{self.step}"

@@ -1,7 +1,7 @@
 """MC970 to MC979: streams and events."""
 
 from .book import rule
-from .source import Document
+from .source import Document, Transcript
 from .status import Status
 
 _HANDLES = Document(
@@ -45,7 +45,7 @@ def stream_valid(stream: int, known: bool) -> str | None:
     ),
     status=Status.INVALID_HANDLE,
     evidence="documented",
-    source=_HANDLES,
+    source=(_HANDLES, Transcript("events", "null.cuEventQuery", recording="driver")),
 )  # fmt: skip
 def event_valid(event: int, known: bool) -> str | None:
     """Use an event until it is destroyed.
@@ -74,6 +74,8 @@ def event_valid(event: int, known: bool) -> str | None:
         Document(
             "event_elapsed_time_v2", "flag, then this function will return ``CUDA_ERROR_INVALID_HANDLE``"
         ),
+        Transcript("order", "elapsed.unrecorded", recording="driver"),
+        Transcript("order", "elapsed.untimed", recording="driver"),
     ),
 )
 def event_timed(event: int, recorded: bool, timing: bool) -> str | None:
@@ -96,11 +98,13 @@ def event_timed(event: int, recorded: bool, timing: bool) -> str | None:
     "the flags of a stream or an event are known",
     calls=("cuStreamCreate", "cuStreamCreateWithPriority", "cuEventCreate"),
     status=Status.INVALID_VALUE,
-    evidence="assumed",
+    evidence="recorded",
     source=(
         Document("stream_create", "Valid values for ``flags`` are"),
         Document("event_create", "Valid flags include"),
         Document("CUresult.CUDA_ERROR_INVALID_VALUE", "not within an acceptable range of values"),
+        Transcript("streams", "create.2", recording="driver"),
+        Transcript("events", "create.8", recording="driver"),
     ),
 )
 def creation_flags(flags: int, known: int) -> str | None:
@@ -117,3 +121,29 @@ def creation_flags(flags: int, known: int) -> str | None:
     """
     extra = flags & ~known
     return f"flags {flags:#x} has {extra:#x}, which is not defined; {known:#x} is" if extra else None
+
+
+@rule(
+    "MC975",
+    "an event is not used after it was destroyed",
+    calls=("cuEventRecord", "cuEventQuery", "cuEventSynchronize", "cuEventDestroy_v2"),
+    status=Status.CONTEXT_IS_DESTROYED,
+    evidence="recorded",
+    source=(
+        Transcript("event_destroyed", "query", recording="driver"),
+        Transcript("event_destroyed", "record", recording="driver"),
+        Transcript("event_destroyed", "destroy.twice", recording="driver"),
+    ),
+)
+def event_alive(event: int, destroyed: bool) -> str | None:
+    """Destroy an event once, after its last use.
+
+    A real driver answers 709 for a destroyed event (and crashes on a destroyed stream, which the simulator
+    answers with 400).
+
+        event_destroy_v2(e); event_query(e)   # refused
+        event_query(e); event_destroy_v2(e)   # good
+
+    Fix: set the handle to None after destroying it.
+    """
+    return f"event {event:#x} was destroyed" if destroyed else None
