@@ -15,6 +15,7 @@ ABSENT = {
     "cuGetProcAddress",
     "cuDeviceGetUuid",
     "cuEventElapsedTime",
+    "cuCtxCreate_v2",
     "cuCtxCreate_v4",
 }
 
