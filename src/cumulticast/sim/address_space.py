@@ -16,6 +16,8 @@ from cumulticast.sim.world import World
 DEVICE, HOST, HOST_NUMA = 1, 2, 3  # CUmemLocationType
 READ, READWRITE = 1, 3  # CUmemAccess_flags
 Location = tuple[int, int]
+#: Real drivers let a mapping run past the end of its reservation (recorded: map.pastend). So many more bytes are taken.
+SLACK = 32 << 20
 BUFFERS = count(1)  # CU_POINTER_ATTRIBUTE_BUFFER_ID: every allocation and mapping has its own
 PROTECTION = {0: 0, READ: mmap.PROT_READ, READWRITE: mmap.PROT_READ | mmap.PROT_WRITE}
 
@@ -48,6 +50,10 @@ class Mapping:
         return self.base + self.size
 
 
+class Occupied(Exception):
+    """A mapping would reach beyond all addresses that belong to its reservation."""
+
+
 class AddressSpace:
     """The ranges a process has reserved and mapped. Checks are the callers'; this does the work."""
 
@@ -59,17 +65,21 @@ class AddressSpace:
 
     def reserve(self, size: int, alignment: int, hint: int) -> int:
         """Reserve ``size`` bytes without access and answer the address."""
-        base = native.map_none(hint, size, alignment)
+        base = native.map_none(hint, size + SLACK, alignment)
         self.reservations.add(Reservation(base, size))
         return base
 
     def free(self, reservation: Reservation) -> None:
         """Give a reservation back to the system."""
         self.reservations.remove(reservation)
-        native.unmap(reservation.base, reservation.size)
+        native.unmap(reservation.base, reservation.size + SLACK)
 
     def map(self, base: int, size: int, handle: Handle, offset: int) -> Mapping:
         """Map memory (or a multicast object, which stays untouchable by ordinary loads and stores)."""
+        reservation = self.reservations.at(base)
+        assert reservation is not None
+        if base + size > reservation.base + reservation.size + SLACK:
+            raise Occupied(reservation.base + reservation.size + SLACK)
         mapping = Mapping(base, size, handle, offset)
         if handle.kind == "memory":
             map_memory(self._world, handle.obj, base, size, offset, 0)

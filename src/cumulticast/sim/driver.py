@@ -151,11 +151,11 @@ class Driver:
         reason = rule.check(*facts)
         if reason is None:
             return
+        if rule.reports(self.profile) or (rule.kind == "undefined" and rule.refuses(self.profile)):
+            self.report(rule, reason)
         if rule.refuses(self.profile):
             assert rule.status is not None
             raise Refused(rule.status, rule, reason)
-        if rule.reports(self.profile):
-            self.report(rule, reason)
 
     def report(self, rule: Rule[Any], reason: str) -> None:
         """Record a finding of the call that runs, and log it."""

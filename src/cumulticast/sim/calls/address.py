@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import mmap
 
-from cumulticast.rules import access, address_space, general, mapping, multicast_mapping
-from cumulticast.sim.address_space import Mapping
+from cumulticast.rules import Refused, Status, access, address_space, general, mapping, multicast_mapping
+from cumulticast.sim.address_space import Mapping, Occupied
 from cumulticast.sim.entry import entry
 from cumulticast.sim.handles import Handle
 from cumulticast.sim.lookup import any_handle
@@ -66,6 +66,9 @@ def map_into(process: Process, ptr: int, size: int, offset: int, handle: Handle)
     """Map what was found legal; when the system has no room for it, nothing has happened."""
     try:
         made = process.space.map(ptr, size, handle, offset)
+    except Occupied as occupied:
+        reason = mapping.map_inside.check(ptr, size, occupied.args[0])
+        raise Refused(Status.INVALID_VALUE, mapping.map_inside, str(reason)) from None
     except OSError as error:
         raise process.no_room(f"a mapping of {size} bytes", error) from error
     try:

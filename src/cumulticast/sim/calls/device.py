@@ -38,7 +38,7 @@ def device_get_pci_bus_id(process: Process, length: int, dev: int) -> bytes:
 
 
 def _c_string(text: str, length: int) -> bytes:
-    return text.encode()[: max(length - 1, 0)] + b"\0"
+    return text.encode()[: max(length - 1, 0)].ljust(length, b"\0")  # recorded: filled with NULs to the end
 
 
 @entry("cuDeviceGetUuid", "cuDeviceGetUuid_v2")
