@@ -55,6 +55,8 @@ def check(process: Process, context: Context, side: Side) -> list[Piece]:
         return check_mappings(process, context, side)
     process.driver.judge(copies.transfer_within, side.address, side.size, region.end)
     check_access(process, context, side, region, side.address)
+    if region.block is not None and region.block.origin == "cuMemHostRegister":
+        check_host(process, side)  # the caller's own memory: it may be gone, or read-only
     physical = region.physical(side.address)
     return [] if physical is None else [(*physical, side.size)]
 

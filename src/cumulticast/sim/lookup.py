@@ -69,7 +69,18 @@ def memory_behind(process: Process, address: int) -> Found:
     """Answer what an address points to."""
     mapping = process.space.mappings.at(address)
     if mapping is None:
-        return Found("nothing")
+        return allocation_behind(process, address)
     if mapping.handle.kind == "multicast":
         return Found("a multicast object")
     return Found("cuMemCreate", mapping.handle, mapping.offset + address - mapping.base, mapping.end)
+
+
+def allocation_behind(process: Process, address: int) -> Found:
+    """Answer what the driver itself handed out at an address."""
+    block = process.heap.at(address)
+    if block is None:
+        return Found("nothing")
+    if block.chunk is None:
+        return Found("cuMemAllocHost")
+    origin: Origin = "cuMemAllocAsync" if block.pool else "cuMemAlloc"
+    return Found(origin, block.chunk.handle, address - block.chunk.base, block.end)

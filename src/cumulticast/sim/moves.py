@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 
 
 class Moves:
@@ -33,7 +33,7 @@ class Moves:
                 self._idle.wait()
 
     @contextlib.contextmanager
-    def under_way(self) -> Iterator[None]:
+    def under_way(self) -> Generator[None]:
         """Run a move that `begin` has counted."""
         try:
             yield

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 _PROP = struct.Struct("<iiiiQBBH4s")
 _MULTICAST = struct.Struct("<I4xQQQ")
 _LOCATION = struct.Struct("<ii")
+_POOL = struct.Struct("<iiiiQQH54s")
 _ACCESS = struct.Struct("<iii")
 
 DEVICE, HOST, HOST_NUMA, HOST_NUMA_CURRENT, INVISIBLE, LOCALITY_DOMAIN = 1, 2, 3, 4, 5, 6
@@ -76,6 +77,23 @@ class MulticastProp:
     def read(cls, data: bytes) -> MulticastProp:
         """Read the 32 bytes of the C structure."""
         return cls(*_MULTICAST.unpack(data))
+
+
+@dataclass(frozen=True, slots=True)
+class PoolProps:
+    """CUmemPoolProps, as far as it is read."""
+
+    alloc_type: int
+    handle_types: int
+    location_type: int
+    location_id: int
+    max_size: int
+
+    @classmethod
+    def read(cls, data: bytes) -> PoolProps:
+        """Read the 88 bytes of the C structure."""
+        alloc_type, handle_types, kind, number, _, max_size, _, _ = _POOL.unpack(data)
+        return cls(alloc_type, handle_types, kind, number, max_size)
 
 
 def read_location(data: bytes) -> tuple[int, int]:

@@ -1,0 +1,180 @@
+"""Memory pools and stream-ordered allocation. Export and import of pools are not simulated (801)."""
+
+from __future__ import annotations
+
+from cumulticast.rules import Refused, Status, general, pools
+from cumulticast.sim.blocks import Block
+from cumulticast.sim.calls.stream import stream_of
+from cumulticast.sim.entry import entry
+from cumulticast.sim.lookup import device_of
+from cumulticast.sim.pools import Pool
+from cumulticast.sim.process import Process
+from cumulticast.sim.streams import enqueue
+from cumulticast.sim.structs import DEVICE, HOST, HOST_NUMA, LOCATIONS, SHAREABLE, PoolProps, read_access, read_location
+
+PINNED = 1
+NONE, READ, READWRITE = 0, 1, 3
+
+
+def pool_of(process: Process, value: int) -> Pool:
+    """Answer the pool behind a handle, or refuse (1)."""
+    pool = process.pools.find(value)
+    process.driver.judge(pools.pool_valid, value, pool is not None)
+    assert pool is not None
+    return pool
+
+
+# ---- allocation
+
+
+@entry("cuMemAllocAsync")
+def mem_alloc_async(process: Process, thread: int, call: str, size: int, stream: int) -> int:
+    """Allocate from the current pool of the stream's device; no bytes are address 0 (recorded)."""
+    where = stream_of(process, thread, stream, call)
+    return allocate(process, process.pools.current(where.context.ordinal), size)
+
+
+@entry("cuMemAllocFromPoolAsync")
+def mem_alloc_from_pool_async(process: Process, thread: int, call: str, size: int, pool: int, stream: int) -> int:
+    """Allocate from a pool."""
+    found = pool_of(process, pool)
+    stream_of(process, thread, stream, call)
+    return allocate(process, found, size)
+
+
+def allocate(process: Process, pool: Pool, size: int) -> int:
+    """Cut a block out of a pool, within its maximum."""
+    if not size:
+        return 0
+    if pool.max_size and pool.used + size > pool.max_size:
+        reason = f"bytesize {size} and {pool.used} in use exceed the pool's max_size {pool.max_size}"
+        raise Refused(Status.OUT_OF_MEMORY, None, reason)
+    return process.pools.allocate(pool, size).base
+
+
+@entry("cuMemFreeAsync")
+def mem_free_async(process: Process, thread: int, call: str, dptr: int, stream: int) -> None:
+    """Free memory in stream order; 0 is nothing."""
+    where = stream_of(process, thread, stream, call)
+    if not dptr:
+        return
+    block = process.heap.beginning_at(dptr)
+    process.driver.judge(pools.free_allocated, dptr, block is not None and not block.on_host)
+    assert block is not None
+    # A real driver takes plain memory, too (recorded: h200-580.159-driver.json, pools/plain.free_async).
+    if process.driver.profile == "strict":
+        process.driver.judge(pools.free_async_of_pool, dptr, block.origin)
+    enqueue(where, lambda: free(process, block))
+
+
+def free(process: Process, block: Block) -> None:
+    """Give a block back to where it came from."""
+    if block.pool:
+        process.pools.free(block)
+    else:
+        process.heap.free(block)
+
+
+# ---- pools
+
+
+@entry("cuMemPoolCreate")
+def mem_pool_create(process: Process, properties: bytes) -> int:
+    """Make a pool of device or host memory; nothing is reserved yet."""
+    props = PoolProps.read(properties)
+    kind, number = props.location_type, props.location_id
+    check_props(process, props)
+    types = props.handle_types
+    process.driver.judge(pools.host_pool_not_shareable, LOCATIONS.get(kind, str(kind)), types)
+    if types & ~SHAREABLE:
+        raise Refused(Status.INVALID_VALUE, None, f"handle_types {types:#x} has bits beyond {SHAREABLE:#x}")
+    return process.pools.create((kind, 0 if kind == HOST else number), types, props.max_size).value
+
+
+def check_props(process: Process, props: PoolProps) -> None:
+    """Refuse kinds of memory and places that there are not. A device that is none is 1 here, not 101 (recorded)."""
+    kind, number = props.location_type, props.location_id
+    places = {
+        DEVICE: range(len(process.devices)),
+        HOST_NUMA: process.machine.host_numa_nodes,
+        HOST: (number,),
+    }
+    if props.alloc_type != PINNED:
+        raise Refused(Status.INVALID_VALUE, None, f"alloc_type {props.alloc_type} must be 1 (PINNED)")
+    if kind not in places:
+        raise Refused(Status.INVALID_VALUE, None, f"location type {kind} is none of 1 (DEVICE), 2 (HOST), 3 (HOST_NUMA)")
+    if number not in places[kind]:
+        raise Refused(Status.INVALID_VALUE, None, f"location {LOCATIONS[kind]} {number} does not exist")
+
+
+@entry("cuMemPoolDestroy")
+def mem_pool_destroy(process: Process, pool: int) -> None:
+    """End a pool; memory from it stays until it is freed."""
+    found = pool_of(process, pool)
+    process.driver.judge(pools.pool_not_default, pool, found.default_of is not None)
+    process.pools.destroy(found)
+
+
+@entry("cuDeviceGetDefaultMemPool")
+def device_get_default_mem_pool(process: Process, dev: int) -> int:
+    """Answer a device's default pool."""
+    return process.pools.default(device_of(process, dev).ordinal).value
+
+
+@entry("cuDeviceGetMemPool")
+def device_get_mem_pool(process: Process, dev: int) -> int:
+    """Answer the pool from which cuMemAllocAsync takes on a device."""
+    return process.pools.current(device_of(process, dev).ordinal).value
+
+
+@entry("cuDeviceSetMemPool")
+def device_set_mem_pool(process: Process, dev: int, pool: int) -> None:
+    """Let cuMemAllocAsync take from another pool of this device."""
+    ordinal, found = device_of(process, dev).ordinal, pool_of(process, pool)
+    if found.location != (DEVICE, ordinal):
+        raise Refused(Status.INVALID_DEVICE, None, f"pool {pool:#x} is not of device {dev}")
+    process.pools.set_current(ordinal, found)
+
+
+@entry("cuMemPoolTrimTo")
+def mem_pool_trim_to(process: Process, pool: int, keep: int) -> None:
+    """Give unused memory back to the device until no more than ``keep`` bytes are reserved."""
+    pool_of(process, pool).arena.trim(keep)
+
+
+# ---- access
+
+
+@entry("cuMemPoolSetAccess")
+def mem_pool_set_access(process: Process, pool: int, table: bytes, count: int) -> None:
+    """Let other devices touch a pool's memory, or no longer; all of the table or nothing."""
+    found = pool_of(process, pool)
+    grants = read_access(table or b"")
+    for location, flags in grants:
+        check_grant(process, found, location, flags)
+    process.moves.settle()
+    found.access.update(grants)
+
+
+def check_grant(process: Process, pool: Pool, location: tuple[int, int], flags: int) -> None:
+    """Refuse as recorded: read-only 801, no such device 101, the owner's own access 101."""
+    kind, number = location
+    if flags == READ:
+        raise Refused(Status.NOT_SUPPORTED, None, "flags 1 (READ): pools cannot be read-only")
+    if flags not in (NONE, READWRITE):
+        raise Refused(Status.INVALID_VALUE, None, f"flags {flags} is neither 0 (NONE) nor 3 (READWRITE)")
+    if kind == DEVICE:
+        process.driver.judge(general.device_exists, number, len(process.devices))
+    elif kind not in (HOST, HOST_NUMA):
+        raise Refused(Status.INVALID_VALUE, None, f"location type {kind} is none of 1 (DEVICE), 2 (HOST), 3 (HOST_NUMA)")
+    if location == pool.location and flags == NONE:
+        raise Refused(Status.INVALID_DEVICE, None, "the device that owns a pool always has access to it")
+
+
+@entry("cuMemPoolGetAccess")
+def mem_pool_get_access(process: Process, pool: int, place: bytes) -> int:
+    """Answer what a location may do with a pool's memory."""
+    found, location = pool_of(process, pool), read_location(place)
+    if location[0] == DEVICE:
+        process.driver.judge(general.device_exists, location[1], len(process.devices))
+    return found.access.get(location, NONE)
