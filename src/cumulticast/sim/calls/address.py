@@ -5,13 +5,13 @@ from __future__ import annotations
 import mmap
 
 from cumulticast.rules import Refused, Status, access, address_space, general, mapping, multicast_mapping
-from cumulticast.sim.address_space import Mapping, Occupied
+from cumulticast.sim.address_space import READWRITE, Mapping, Occupied
 from cumulticast.sim.entry import entry
 from cumulticast.sim.handles import Handle
 from cumulticast.sim.lookup import any_handle
 from cumulticast.sim.objects import team_of
 from cumulticast.sim.process import Process
-from cumulticast.sim.structs import DEVICE, LOCATIONS, read_access, read_location
+from cumulticast.sim.structs import DEVICE, HOST, LOCATIONS, read_access, read_location
 
 
 @entry("cuMemAddressReserve")
@@ -24,6 +24,7 @@ def mem_address_reserve(process: Process, size: int, alignment: int, addr: int, 
     judge(address_space.reserve_size_granularity, size, step)
     judge(address_space.reserve_alignment, alignment)
     judge(address_space.reserve_hint_page, addr, mmap.PAGESIZE)
+    judge(address_space.reserve_hint_granularity, addr, step)
     try:
         return process.space.reserve(size, max(alignment, step), addr)
     except OSError as error:
@@ -115,6 +116,7 @@ def check_multicast(process: Process, handle: Handle, ptr: int, size: int, offse
 def mem_unmap(process: Process, ptr: int, size: int) -> None:
     """Take whole mappings away; the range is a plain reservation again."""
     judge = process.driver.judge
+    judge(mapping.unmap_size_positive, size)
     judge(mapping.unmap_reserved, ptr, process.space.reservations.at(ptr) is not None)
     inside = process.space.mappings.within(ptr, size)
     for found in inside:
@@ -129,6 +131,8 @@ def mem_unmap(process: Process, ptr: int, size: int) -> None:
 def mem_set_access(process: Process, ptr: int, size: int, desc: bytes, count: int) -> None:
     """Say who may touch whole mappings, and how."""
     judge, step = process.driver.judge, process.machine.memory_granularity
+    judge(general.pointer_given, "ptr", ptr)
+    judge(access.access_size_positive, size)
     judge(access.access_count, count)
     judge(access.access_size_aligned, size, step)
     inside = process.space.mappings.within(ptr, size)
@@ -157,6 +161,7 @@ def first_gap(inside: list[Mapping], ptr: int, size: int) -> int | None:
 def check_grant(process: Process, found: Mapping, kind: int, number: int) -> None:
     """Hold the place that gets access to what can have it."""
     judge, name = process.driver.judge, LOCATIONS.get(kind, str(kind))
+    judge(access.access_location_type, kind)
     if kind == DEVICE:
         judge(access.access_device, number, len(process.devices))
     if found.handle.kind == "memory":
@@ -175,6 +180,7 @@ def mem_get_access(process: Process, location: bytes, ptr: int) -> int:
     found = process.space.mappings.at(ptr)
     process.driver.judge(access.get_access_mapped, ptr, found is not None)
     assert found is not None
-    if kind == DEVICE:
-        process.driver.judge(access.access_device, number, len(process.devices))
+    process.driver.judge(access.get_access_location, kind, number, len(process.devices))
+    if kind == HOST:
+        return READWRITE  # recorded, although access for HOST cannot be set (801)
     return found.access.get((kind, number), 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 
 from cumulticast.rules import devices
@@ -31,10 +32,29 @@ def device_get_name(process: Process, length: int, dev: int) -> bytes:
     return _c_string(process.machine.device_name, length)
 
 
-@entry("cuDeviceGetPCIBusId_v2", "cuDeviceGetPCIBusId")
+@entry("cuDeviceGetPCIBusId")
 def device_get_pci_bus_id(process: Process, length: int, dev: int) -> bytes:
     """Answer ``domain:bus:device.function``."""
-    return _c_string(device_of(process, dev).pci_address, length)
+    address = device_of(process, dev).pci_address
+    process.driver.judge(devices.bus_id_room, length, len(address) + 1)
+    return _c_string(address, length)
+
+
+@entry("cuDeviceGetByPCIBusId")
+def device_get_by_pci_bus_id(process: Process, bus_id: bytes) -> int:
+    """Answer the device at ``domain:bus:device.function``; domain and function may be left out."""
+    text, judge = bus_id.decode(errors="replace"), process.driver.judge
+    parts = re.fullmatch(r"(?:([0-9a-fA-F]{1,8}):)?([0-9a-fA-F]{1,2}):([0-9a-fA-F]{1,2})(?:\.([0-9a-fA-F]))?", text)
+    judge(devices.bus_id_text, text, parts is not None)
+    assert parts is not None
+    wanted = tuple(int(part or "0", 16) for part in parts.groups())
+    found = [d.ordinal for d in process.devices if _place(d.pci_address) == wanted]
+    judge(devices.bus_id_known, text, bool(found))
+    return found[0]
+
+
+def _place(address: str) -> tuple[int, ...]:
+    return tuple(int(part, 16) for part in re.split("[:.]", address))
 
 
 def _c_string(text: str, length: int) -> bytes:
