@@ -30,7 +30,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     """Do the job, show it, and answer 0 only if everything was verified."""
-    machine = machine_options.chosen(args)
+    machine = machine_options.chosen(args.machine, args.devices)
     check_size(machine, args.size)
     document = perform(machine, args.size)
     if args.json:

@@ -64,8 +64,8 @@ def execute(args: argparse.Namespace) -> int:
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
         raise UsageError("no command; write it behind --, as in: cumulticast run -- python program.py")
-    options, machine = _options(args), machine_options.chosen(args)
-    library = _library()
+    options, library = _options(args), _library()
+    machine = machine_options.chosen(options.machine, options.devices)
     world = World.create(machine, profile=options.profile, faults=options.faults)
     try:
         for name in LINKS:
