@@ -1,0 +1,34 @@
+"""Hold what the simulator answers against what a real driver answered: every status, and every output that can be compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+Step = tuple[str, int | str, list[str]]
+
+#: Numbers that name a thing of one run: addresses, handles, contexts, descriptors. What they name is compared elsewhere.
+NAMES = re.compile(r"<CU(deviceptr|memGenericAllocationHandle|context|memoryPool|stream|event) (?:0x)?[0-9a-f]{4,}>")
+
+
+def comparable(outputs: list[str]) -> list[str]:
+    """Answer outputs with what differs from run to run taken out; the recordings cut them at 100 characters."""
+    return [NAMES.sub(r"<CU\1>", output)[:100] for output in outputs]
+
+
+def differences(
+    recorded: list[Step], answered: list[Step], status_only: frozenset[str], declared: Mapping[str, str]
+) -> Iterator[str]:
+    """Say where a group's answers differ from its recording, except where ``declared`` gives the reason."""
+    mine = {name: (status, outputs) for name, status, outputs in answered}
+    for name, status, outputs in recorded:
+        if name in declared or isinstance(status, str):  # SKIP, or refused by that version of the bindings
+            continue
+        if name not in mine:
+            yield f"{name}: recorded {status}, not answered"
+            continue
+        got, shown = mine[name]
+        if got != status:
+            yield f"{name}: recorded status {status}, answered {got}"
+        elif not name.startswith("time.") and name not in status_only and comparable(shown) != comparable(outputs):
+            yield f"{name}: recorded {outputs}, answered {shown}"
