@@ -116,15 +116,15 @@ class Arena:
     def _physical(self, size: int, device: int | None) -> Handle:
         process, (kind, number) = self._process, self._kind.location
         number = 0 if kind == HOST else number
-        prop = AllocationProp(PINNED, self._kind.handle_types, kind, number, 0, 0, 0, 0, bytes(4)).write()
-        obj = objects.create_memory(
-            process.world, process.number, size, (kind, number), process.node, device, self._kind.handle_types, prop
+        types = self._kind.handle_types
+        prop = AllocationProp(PINNED, types, kind, number, 0, 0, 0, 0, bytes(4)).write()
+        obj = process.next_object()
+        objects.create_memory(
+            process.world, process.number, obj, size, (kind, number), process.node, device, types, prop
         )
         # No reference: the value is never given out, so nobody can name this handle. The mapping keeps it.
-        handle = Handle(
-            process.handles.next_value(), obj, "memory", size, prop, self._kind.handle_types,
-            location=(kind, number), device=device, references=0, mappings=1,
-        )  # fmt: skip
+        value, place = process.handles.next_value(), (kind, number)
+        handle = Handle(value, obj, "memory", size, prop, types, place, device, references=0, mappings=1)
         process.adopt(handle)
         return handle
 

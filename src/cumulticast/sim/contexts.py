@@ -139,7 +139,9 @@ class Contexts:
         """
         context = self.top(thread)
         if context is not None and context.destroyed:
-            raise Refused(Status.CONTEXT_IS_DESTROYED, None, f"the current context {context.value:#x} is destroyed")
+            raise Refused(
+                Status.CONTEXT_IS_DESTROYED, None, f"the current context {context.value:#x} is destroyed"
+            )
         return context
 
     def set_current(self, thread: int, context: Context | None) -> None:

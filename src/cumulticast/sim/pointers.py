@@ -42,9 +42,12 @@ class Subject:
 
 def packed(numbers: dict[int, int]) -> dict[int, bytes]:
     """Answer attributes in the width in which a real driver writes them: 8 bytes or 4."""
-    answers = {attribute: (LONG if attribute in WORDS else UINT).pack(value) for attribute, value in numbers.items()}
-    if DEVICE_ORDINAL in numbers:
-        answers[DEVICE_ORDINAL] = INT.pack(numbers[DEVICE_ORDINAL])
+    ordinal = numbers.pop(DEVICE_ORDINAL, None)
+    answers = {
+        attribute: (LONG if attribute in WORDS else UINT).pack(value) for attribute, value in numbers.items()
+    }
+    if ordinal is not None:
+        answers[DEVICE_ORDINAL] = INT.pack(ordinal)
     return answers
 
 
@@ -87,7 +90,9 @@ def of_mapping(subject: Subject, mapping: Mapping) -> dict[int, int]:
         RANGE_START: reservation.base,
         RANGE_SIZE: reservation.size,
         HANDLE_TYPES: handle.handle_types,
-        IS_RDMA: int(handle.kind == "memory" and AllocationProp.read(handle.properties).gpu_direct_rdma_capable),
+        IS_RDMA: int(
+            handle.kind == "memory" and AllocationProp.read(handle.properties).gpu_direct_rdma_capable
+        ),
         MEMPOOL: 0,
         MAPPING_SIZE: mapping.size,
         MAPPING_BASE: mapping.base,
@@ -110,7 +115,11 @@ def of_block(subject: Subject, block: Block | None) -> dict[int, int]:
         MEMORY_TYPE: ON_DEVICE if on_device else ON_HOST,
         SYNC_MEMOPS: int(on_device and block.sync_memops),
         BUFFER_ID: block.buffer,
-        DEVICE_ORDINAL: block.context.ordinal if block.context else pool.location[1] if pool and on_device else 0,
+        DEVICE_ORDINAL: block.context.ordinal
+        if block.context
+        else pool.location[1]
+        if pool and on_device
+        else 0,
         IS_LEGACY_IPC: int(plain),
         RANGE_START: block.base,
         RANGE_SIZE: block.size,

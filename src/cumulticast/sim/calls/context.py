@@ -95,7 +95,9 @@ def device_primary_ctx_set_flags(process: Process, dev: int, flags: int) -> None
     context = process.contexts.primary(device_of(process, dev).ordinal).context
     check_flags(flags)
     if flags & MAP_HOST:
-        raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x} must not have MAP_HOST, which is always on")
+        raise Refused(
+            Status.INVALID_VALUE, None, f"flags {flags:#x} must not have MAP_HOST, which is always on"
+        )
     context.flags = flags
 
 
@@ -118,7 +120,9 @@ def ctx_create_v3(
 ) -> int:
     """Make a context and push it; execution affinities need MPS."""
     if count:
-        raise Refused(Status.UNSUPPORTED_EXEC_AFFINITY, None, f"{count} execution affinities need MPS, which is off")
+        raise Refused(
+            Status.UNSUPPORTED_EXEC_AFFINITY, None, f"{count} execution affinities need MPS, which is off"
+        )
     return ctx_create(process, thread, flags, dev)
 
 
@@ -128,7 +132,9 @@ def ctx_create_v4(process: Process, thread: int, params: bytes | None, flags: in
     if params is not None:
         count, graphics = int.from_bytes(params[8:12], "little"), int.from_bytes(params[16:24], "little")
         if graphics:
-            raise Refused(Status.NOT_SUPPORTED, None, "contexts for graphics clients (cigParams) are not simulated")
+            raise Refused(
+                Status.NOT_SUPPORTED, None, "contexts for graphics clients (cigParams) are not simulated"
+            )
         return ctx_create_v3(process, thread, None, count, flags, dev)
     return ctx_create(process, thread, flags, dev)
 

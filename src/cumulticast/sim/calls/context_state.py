@@ -18,7 +18,16 @@ from cumulticast.sim.process import Process
 from cumulticast.sim.streams import GREATEST_PRIORITY, LEAST_PRIORITY
 
 MULTIPROCESSOR_COUNT, SHARED_MEMORY_OPTIN = 16, 97  # CUdevice_attribute
-STACK_SIZE, PRINTF_FIFO, MALLOC_HEAP, PENDING_LAUNCHES, L2_GRANULARITY, PERSISTING_L2, SHMEM, CIG = 0, 1, 2, 4, 5, 6, 7, 8
+STACK_SIZE, PRINTF_FIFO, MALLOC_HEAP, PENDING_LAUNCHES, L2_GRANULARITY, PERSISTING_L2, SHMEM, CIG = (
+    0,
+    1,
+    2,
+    4,
+    5,
+    6,
+    7,
+    8,
+)
 LAST_LIMIT = 10
 # What a real driver answers at first, and the most it takes where that was found; the rest is unsupported (215).
 # Recorded: h200-580.159-driver.json, group limits.

@@ -39,7 +39,9 @@ def memcpy(process: Process, context: Context, call: str, dst: int, src: int, si
 
 
 @entry("cuMemcpyAsync", locked=False)
-def memcpy_async(process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int) -> None:
+def memcpy_async(
+    process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int
+) -> None:
     """Copy between any two places in stream order."""
     copy_in_stream(process, thread, call, stream, *sides(dst, src, size, "HtoH"))
 
@@ -63,19 +65,25 @@ def memcpy_dtod(process: Process, context: Context, call: str, dst: int, src: in
 
 
 @entry("cuMemcpyHtoDAsync_v2", locked=False)
-def memcpy_htod_async(process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int) -> None:
+def memcpy_htod_async(
+    process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int
+) -> None:
     """Copy from host to device memory in stream order."""
     copy_in_stream(process, thread, call, stream, *sides(dst, src, size, "HtoD"))
 
 
 @entry("cuMemcpyDtoHAsync_v2", locked=False)
-def memcpy_dtoh_async(process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int) -> None:
+def memcpy_dtoh_async(
+    process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int
+) -> None:
     """Copy from device to host memory in stream order."""
     copy_in_stream(process, thread, call, stream, *sides(dst, src, size, "DtoH"))
 
 
 @entry("cuMemcpyDtoDAsync_v2", locked=False)
-def memcpy_dtod_async(process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int) -> None:
+def memcpy_dtod_async(
+    process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int
+) -> None:
     """Copy from device to device memory in stream order."""
     copy_in_stream(process, thread, call, stream, *sides(dst, src, size, "DtoD"))
 
@@ -94,7 +102,14 @@ def check_contexts(process: Process, call: str, *values: int) -> None:
 
 @entry("cuMemcpyPeer", locked=False)
 def memcpy_peer(
-    process: Process, context: Context, call: str, dst: int, dst_context: int, src: int, src_context: int, size: int
+    process: Process,
+    context: Context,
+    call: str,
+    dst: int,
+    dst_context: int,
+    src: int,
+    src_context: int,
+    size: int,
 ) -> None:
     """Copy between two contexts' memories; the addresses say whose they are, whatever the contexts (recorded)."""
     check_contexts(process, call, dst_context, src_context)

@@ -65,7 +65,9 @@ def check_alike(process: Process, dptr: int, regions: list[Region]) -> None:
 def check_flags(process: Process, flags: int) -> None:
     """Refuse flags: the PCIe mapping is known but not supported here (801, recorded), others are not known (1)."""
     if flags == PCIE:
-        raise Refused(Status.NOT_SUPPORTED, range_handles.range_flags, "flags 0x1 (PCIe mapping) is not supported")
+        raise Refused(
+            Status.NOT_SUPPORTED, range_handles.range_flags, "flags 0x1 (PCIe mapping) is not supported"
+        )
     process.driver.judge(range_handles.range_flags, flags, False)
 
 

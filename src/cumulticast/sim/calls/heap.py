@@ -31,7 +31,9 @@ def mem_alloc(process: Process, context: Context, size: int) -> int:
 
 
 @entry("cuMemAllocPitch_v2")
-def mem_alloc_pitch(process: Process, context: Context, width: int, height: int, element: int) -> tuple[int, int]:
+def mem_alloc_pitch(
+    process: Process, context: Context, width: int, height: int, element: int
+) -> tuple[int, int]:
     """Allocate rows, each beginning at a multiple of 512 bytes."""
     if element not in ELEMENTS:
         raise Refused(Status.INVALID_VALUE, None, f"element_size_bytes {element} is none of 4, 8, 16")

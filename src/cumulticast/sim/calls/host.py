@@ -85,7 +85,9 @@ def check_registration(process: Process, p: int, size: int, flags: int) -> None:
         raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x}: {p:#x} is no memory of an I/O device")
     if process.heap.blocks.within(p, size):
         status = Status.HOST_MEMORY_ALREADY_REGISTERED
-        raise Refused(status, None, f"[{p:#x}, {p + size:#x}) holds memory that is registered or allocated already")
+        raise Refused(
+            status, None, f"[{p:#x}, {p + size:#x}) holds memory that is registered or allocated already"
+        )
     if p + size > 1 << 64 or not (native.readable if flags & READ_ONLY else native.writable)(p, size):
         raise Refused(Status.INVALID_VALUE, None, f"[{p:#x}, {p + size:#x}) is not memory of this process")
 

@@ -43,7 +43,9 @@ def logs_dump_to_file(driver: Driver, iterator: int, path: bytes, flags: int) ->
         with open(path, "wb") as file:
             file.write(b"".join(lines))
     except (OSError, ValueError) as error:
-        raise Refused(Status.INVALID_VALUE, None, f"path_to_file {path!r} cannot be written: {error}") from error
+        raise Refused(
+            Status.INVALID_VALUE, None, f"path_to_file {path!r} cannot be written: {error}"
+        ) from error
     return end
 
 
@@ -75,6 +77,8 @@ def messages(driver: Driver, iterator: int) -> tuple[list[bytes], int]:
     """Answer the lines from an iterator on, after a notice if some are lost, and the iterator behind them."""
     log = driver.log
     if iterator > log.end:
-        raise Refused(Status.INVALID_VALUE, None, f"iterator {iterator} is beyond the end of the log at {log.end}")
+        raise Refused(
+            Status.INVALID_VALUE, None, f"iterator {iterator} is beyond the end of the log at {log.end}"
+        )
     lines, end = [line.encode() + b"\n" for line in log.since(iterator)], log.end
     return [ROLLED, *lines] if len(lines) < end - iterator else lines, end

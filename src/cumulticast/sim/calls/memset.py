@@ -60,10 +60,14 @@ def check_pitch(process: Process, pitch: int, row: int, rows: int, width: int) -
     if rows == 1:
         return
     if not pitch:
-        raise Refused(Status.INVALID_VALUE, copies.pitch_covers_row, f"dst_pitch 0 is less than a row of {row} bytes")
+        raise Refused(
+            Status.INVALID_VALUE, copies.pitch_covers_row, f"dst_pitch 0 is less than a row of {row} bytes"
+        )
     process.driver.judge(copies.pitch_covers_row, "dst_pitch", pitch, 0, row)
     if pitch % width:
-        raise Refused(Status.INVALID_VALUE, copies.memset_aligned, f"dst_pitch {pitch} is not a multiple of {width}")
+        raise Refused(
+            Status.INVALID_VALUE, copies.memset_aligned, f"dst_pitch {pitch} is not a multiple of {width}"
+        )
 
 
 @entry("cuMemsetD8_v2", "cuMemsetD16_v2", "cuMemsetD32_v2", locked=False)
@@ -93,7 +97,15 @@ def memset_2d(
 
 @entry("cuMemsetD2D8Async", "cuMemsetD2D16Async", "cuMemsetD2D32Async", locked=False)
 def memset_2d_async(
-    process: Process, thread: int, call: str, dst: int, pitch: int, value: int, columns: int, rows: int, stream: int
+    process: Process,
+    thread: int,
+    call: str,
+    dst: int,
+    pitch: int,
+    value: int,
+    columns: int,
+    rows: int,
+    stream: int,
 ) -> None:
     """Set rows of elements in stream order."""
     with process.driver.lock:

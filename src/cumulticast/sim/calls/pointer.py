@@ -67,11 +67,15 @@ def pointer_get_attributes(
 def pointer_set_attribute(process: Process, value: int, attribute: int, address: int) -> None:
     """Set SYNC_MEMOPS of an allocation; memory operations are always synchronous here."""
     if attribute != SYNC_MEMOPS:
-        raise Refused(Status.INVALID_VALUE, None, f"attribute {attribute} cannot be set; only 6 (SYNC_MEMOPS) can")
+        raise Refused(
+            Status.INVALID_VALUE, None, f"attribute {attribute} cannot be set; only 6 (SYNC_MEMOPS) can"
+        )
     region = region_at(process, address)
     process.driver.judge(pointers.pointer_known, address, region is not None)
     assert region is not None
     if region.block is None:
-        raise Refused(Status.NOT_SUPPORTED, None, f"SYNC_MEMOPS cannot be set for mapped memory at {address:#x}")
+        raise Refused(
+            Status.NOT_SUPPORTED, None, f"SYNC_MEMOPS cannot be set for mapped memory at {address:#x}"
+        )
     (switch,) = UINT.unpack(raw.get(process, "value", value, UINT.size))
     region.block.sync_memops = bool(switch)
