@@ -1,7 +1,7 @@
-"""Device memory in pieces: chunks taken from the world and blocks cut out of them, first fit, 512 bytes apart.
+"""Device memory in pieces: chunks taken from the world, blocks cut out of them, first fit, 512 bytes apart.
 
-Recorded of a real driver: cuMemAlloc takes 2 MiB at a time and puts everything up to 1 MiB into shared chunks; a pool
-takes 32 MiB at a time; a freed place is the next one used.
+Recorded of a real driver: cuMemAlloc takes 2 MiB at a time and puts everything up to 1 MiB into shared chunks;
+a pool takes 32 MiB at a time; a freed place is the next one used.
 """
 
 from __future__ import annotations

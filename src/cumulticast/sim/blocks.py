@@ -1,7 +1,7 @@
 """Memory that is not mapped by the caller: what cuMemAlloc, pools and cuMemHost* hand out, found by address.
 
-A block is one allocation. Device blocks are cut out of chunks; a chunk is one physical allocation of the world, so
-that its memory is accounted for and can be bound to a multicast object.
+A block is one allocation. Device blocks are cut out of chunks; a chunk is one physical allocation of the world,
+so that its memory is accounted for and can be bound to a multicast object.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ALIGNMENT = 512  # recorded: h200-580.159-driver.json, groups alloc and pools
 
 @dataclass(slots=True, eq=False)
 class Chunk:
-    """One physical allocation and the parts of it that are free: (offset, size), ascending, never adjacent."""
+    """One physical allocation and its free parts: (offset, size), ascending, never adjacent."""
 
     base: int
     size: int

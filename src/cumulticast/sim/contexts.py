@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cumulticast.rules import Refused, Status
+from cumulticast.rules import Refused, Status, contexts
 
 FIRST = 0x6374_0000_0000
 STEP = 0x1000
@@ -19,7 +19,7 @@ class Context:
     value
         The handle.
     serial
-        What cuCtxGetId answers: unique for the life of the process; 0 before a primary context is first active.
+        What cuCtxGetId answers, unique in the process; 0 before a primary context is first active.
     ordinal
         The device it belongs to.
     primary
@@ -33,7 +33,7 @@ class Context:
     limits
         Values set with cuCtxSetLimit.
     destroyed
-        It cannot be used: destroyed, or a primary context that nobody retains. A thread may have it on its stack.
+        It cannot be used: destroyed, or a primary context that nobody retains. Stacks may still hold it.
     """
 
     value: int
@@ -135,13 +135,13 @@ class Contexts:
         Raises
         ------
         Refused
-            709: it has been destroyed since (recorded: h200-580.159-driver.json, contexts/synchronize.after_release).
+            709: it has been destroyed since.
         """
         context = self.top(thread)
         if context is not None and context.destroyed:
-            raise Refused(
-                Status.CONTEXT_IS_DESTROYED, None, f"the current context {context.value:#x} is destroyed"
-            )
+            reason = contexts.context_alive.check(context.value, True)
+            assert reason is not None
+            raise Refused(Status.CONTEXT_IS_DESTROYED, contexts.context_alive, reason)
         return context
 
     def set_current(self, thread: int, context: Context | None) -> None:

@@ -1,7 +1,6 @@
 """Bytes moved by the driver: which addresses a copy may touch, and how it touches them.
 
-A copy is checked with the driver's lock held and moves without it: `Moves` keeps what it touches mapped meanwhile.
-The device that acts is that of the stream, or of the current context.
+A copy is checked with the driver's lock held and moves without it: `Moves` keeps mapped what it touches. The device that acts is that of the stream, or of the current context.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def check(process: Process, context: Context, side: Side) -> list[Piece]:
 
 
 def check_mappings(process: Process, context: Context, side: Side) -> list[Piece]:
-    """Check neighbouring mappings one after the other: a copy may cross from one into the next (recorded)."""
+    """Check neighbouring mappings in turn: a copy may cross from one into the next (recorded)."""
     at, end, pieces = side.address, side.address + side.size, list[Piece]()
     while at < end:
         region = region_at(process, at)
@@ -82,8 +81,8 @@ def check_mappings(process: Process, context: Context, side: Side) -> list[Piece
 def check_access(process: Process, context: Context, side: Side, region: Region, at: int) -> None:
     """Refuse what the acting device has not been granted.
 
-    A copy reaches any device's plain allocations without peer access, through the host if need be; a memset does not
-    (both recorded: h200-580.159-peer.json, peer_access).
+    A copy reaches any device's plain allocations without peer access, through the host if need be; a memset
+    does not (both recorded: h200-580.159-peer.json, peer_access).
     """
     plain = region.block is not None and not region.block.pool
     granted = READWRITE if plain and side.staged else access_at(process, context, region)

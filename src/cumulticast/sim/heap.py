@@ -20,7 +20,7 @@ SHARED = 1 << 20
 
 
 class Heap:
-    """The allocations of all contexts, and every block of the process by address (pools enter theirs, too)."""
+    """The allocations of all contexts, and every block of the process by address, those of pools included."""
 
     def __init__(self, process: Process) -> None:
         self._process = process

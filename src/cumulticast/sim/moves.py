@@ -8,7 +8,7 @@ from collections.abc import Generator
 
 
 class Moves:
-    """How many copies and memsets are under way. A real driver's frees and unmaps wait for the device, too."""
+    """How many copies and memsets are under way; a real driver's frees wait for them, too."""
 
     def __init__(self) -> None:
         self._under_way = 0

@@ -1,4 +1,4 @@
-"""Pointer attributes: what an address tells about the memory behind it, in the bytes in which it is written."""
+"""Pointer attributes: what an address tells about the memory behind it, as the bytes to write."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def packed(numbers: dict[int, int]) -> dict[int, bytes]:
 
 
 def defaults(process: Process, address: int) -> dict[int, bytes]:
-    """Answer what is written for an address that is not the driver's: nothing for the range, unless it is reserved."""
+    """Answer what is written for an address that is not the driver's; only a reserved one has a range."""
     numbers = dict.fromkeys(KNOWN, 0) | {HOST_POINTER: address, DEVICE_ORDINAL: NO_DEVICE}
     del numbers[RANGE_START], numbers[RANGE_SIZE], numbers[P2P_TOKENS]
     reservation = process.space.reservations.at(address)

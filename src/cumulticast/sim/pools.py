@@ -1,4 +1,4 @@
-"""Memory pools: stream-ordered allocation. Work runs at once here, so an allocation is there, and a free done, at once."""
+"""Memory pools: stream-ordered allocation. Work runs at once here, and so do allocation and free."""
 
 from __future__ import annotations
 

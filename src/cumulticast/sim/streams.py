@@ -1,8 +1,8 @@
 """Streams and events.
 
-Today all work runs at once, in the order in which it is handed over, before the call that hands it over returns: a
-legal outcome of the stream rules. `enqueue` is the one place that decides this, so that a queue that runs work later
-can take its place. An event is therefore complete as soon as it is recorded.
+Today all work runs at once, in the order in which it is handed over, before the call that hands it over returns:
+a legal outcome of the stream rules. `enqueue` is the one place that decides this, so that a queue that runs work
+later can take its place. An event is therefore complete as soon as it is recorded.
 """
 
 from __future__ import annotations

@@ -8,18 +8,10 @@ from cumulticast.sim.entry import entry
 from cumulticast.sim.lookup import device_of
 from cumulticast.sim.process import Process
 
-SCHEDULING = (0, 1, 2, 4)  # AUTO, SPIN, YIELD, BLOCKING_SYNC
-SCHEDULING_MASK = 0x07
 MAP_HOST = 0x08
 REMEMBERED = 0x07 | 0x10 | 0x80  # recorded: cuCtxSetFlags accepts the coredump flags and forgets them
 FLAGS_MASK = 0xFF
 API_VERSION = 3020  # recorded
-
-
-def check_flags(flags: int) -> None:
-    """Refuse flags (1) that no driver knows."""
-    if flags & ~FLAGS_MASK or flags & SCHEDULING_MASK not in SCHEDULING:
-        raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x} are no combination of CUctx_flags")
 
 
 def context_of(process: Process, value: int) -> Context:
@@ -93,11 +85,7 @@ def device_primary_ctx_get_state(process: Process, dev: int) -> tuple[int, int]:
 def device_primary_ctx_set_flags(process: Process, dev: int, flags: int) -> None:
     """Set its flags, active or not."""
     context = process.contexts.primary(device_of(process, dev).ordinal).context
-    check_flags(flags)
-    if flags & MAP_HOST:
-        raise Refused(
-            Status.INVALID_VALUE, None, f"flags {flags:#x} must not have MAP_HOST, which is always on"
-        )
+    process.driver.judge(contexts.context_flags, flags, FLAGS_MASK & ~MAP_HOST)
     context.flags = flags
 
 
@@ -108,7 +96,7 @@ def device_primary_ctx_set_flags(process: Process, dev: int, flags: int) -> None
 def ctx_create(process: Process, thread: int, flags: int, dev: int) -> int:
     """Make a context and push it."""
     device = device_of(process, dev)
-    check_flags(flags)
+    process.driver.judge(contexts.context_flags, flags, FLAGS_MASK)
     context = process.contexts.create(device.ordinal, flags)
     process.contexts.stack(thread).append(context)
     return context.value
@@ -204,15 +192,11 @@ def ctx_disable_peer_access(process: Process, thread: int, peer: int) -> None:
 
 
 def peers(process: Process, thread: int, peer: int) -> tuple[Context, Context]:
-    """Answer the current context and the named one.
-
-    The same context twice is 201 by the documents; a real driver answers 217 and 705 (recorded), as for any two
-    contexts of one device.
-    """
+    """Answer the current context and the named one."""
     context, other = process.contexts.current(thread), process.contexts.find(peer)
     current = 0 if context is None else context.value
-    if context is None or other is None or process.driver.profile == "strict":
-        process.driver.judge(contexts.peer_contexts, current, peer, other is not None)
+    process.driver.judge(contexts.peer_contexts, current, peer, other is not None)
+    process.driver.judge(contexts.peer_is_other, current, peer)
     assert context is not None
     assert other is not None
     return context, other

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import struct
 
-from cumulticast.rules import Refused, Status
+from cumulticast.rules import Refused, Status, contexts
 from cumulticast.sim.calls.context import (
     API_VERSION,
+    FLAGS_MASK,
     MAP_HOST,
     REMEMBERED,
-    check_flags,
     context_or_current,
 )
 from cumulticast.sim.contexts import Context
@@ -29,7 +29,7 @@ STACK_SIZE, PRINTF_FIFO, MALLOC_HEAP, PENDING_LAUNCHES, L2_GRANULARITY, PERSISTI
     8,
 )
 LAST_LIMIT = 10
-# What a real driver answers at first, and the most it takes where that was found; the rest is unsupported (215).
+# What a real driver answers at first, and the most it takes; the rest is unsupported (215).
 # Recorded: h200-580.159-driver.json, group limits.
 DEFAULT_LIMITS = {
     STACK_SIZE: 1024,
@@ -79,7 +79,7 @@ def ctx_get_flags(process: Process, context: Context) -> int:
 @entry("cuCtxSetFlags")
 def ctx_set_flags(process: Process, context: Context, flags: int) -> None:
     """Set the flags."""
-    check_flags(flags)
+    process.driver.judge(contexts.context_flags, flags, FLAGS_MASK)
     context.flags = flags & REMEMBERED
 
 

@@ -111,7 +111,7 @@ def memcpy_peer(
     src_context: int,
     size: int,
 ) -> None:
-    """Copy between two contexts' memories; the addresses say whose they are, whatever the contexts (recorded)."""
+    """Copy between two contexts' memories; whose they are, the addresses say (recorded)."""
     check_contexts(process, call, dst_context, src_context)
     copy(process, call, context, *sides(dst, src, size, "DtoD"))
 

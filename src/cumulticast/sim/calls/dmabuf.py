@@ -1,6 +1,6 @@
 """cuMemGetHandleForAddressRange: a descriptor of the memory behind a range.
 
-The simulator has no dma-buf devices. The descriptor is one of the file that holds the memory, with its position where
+The simulator has no dma-buf devices. The descriptor is one of the file that holds the memory, positioned where
 the range begins, so that it can be mapped or read.
 """
 
@@ -10,14 +10,13 @@ import mmap
 import os
 import struct
 
-from cumulticast.rules import Refused, Status, range_handles
+from cumulticast.rules import range_handles
 from cumulticast.sim import raw
 from cumulticast.sim.entry import entry
 from cumulticast.sim.process import Process
 from cumulticast.sim.regions import Region, region_at
 
-DMA_BUF_SUPPORTED, HOST_ALLOC_DMA_BUF_SUPPORTED = 124, 146  # CUdevice_attribute
-PCIE = 1
+DMA_BUF_SUPPORTED = 124  # CUdevice_attribute
 INT = struct.Struct("<i")
 
 
@@ -32,12 +31,13 @@ def mem_get_handle_for_address_range(
     raw.check(process, "handle", handle, INT.size, write=True)
     regions = regions_of(process, dptr, size)
     check_alike(process, dptr, regions)
-    check_flags(process, flags)
+    judge(range_handles.range_flags, flags)
+    judge(range_handles.pcie_mapping, flags, False)
     raw.put(process, "handle", handle, INT.pack(descriptor(process, dptr, regions[0])))
 
 
 def regions_of(process: Process, dptr: int, size: int) -> list[Region]:
-    """Answer what the range lies in, without a gap: one allocation of cuMemAlloc, or mappings side by side."""
+    """Answer what the range lies in, without a gap: one plain allocation, or mappings side by side."""
     at, found = dptr, list[Region]()
     while at < dptr + size:
         region = region_at(process, at)
@@ -53,22 +53,13 @@ def regions_of(process: Process, dptr: int, size: int) -> list[Region]:
 
 
 def check_alike(process: Process, dptr: int, regions: list[Region]) -> None:
-    """Hold the memory behind a range to one device, one set of properties, and a device that can."""
+    """Hold the memory behind a range to one device, one set of properties, and dma-buf support."""
     handles = [region.mapping.handle for region in regions if region.mapping is not None]
     owners = tuple(-1 if handle.device is None else handle.device for handle in handles)
     alike = len({handle.properties for handle in handles}) <= 1
     process.driver.judge(range_handles.range_alike, owners, alike)
     supported = all(device.attributes.get(DMA_BUF_SUPPORTED) == 1 for device in process.devices)
     process.driver.judge(range_handles.dma_buf_supported, "DMA_BUF_SUPPORTED", supported)
-
-
-def check_flags(process: Process, flags: int) -> None:
-    """Refuse flags: the PCIe mapping is known but not supported here (801, recorded), others are not known (1)."""
-    if flags == PCIE:
-        raise Refused(
-            Status.NOT_SUPPORTED, range_handles.range_flags, "flags 0x1 (PCIe mapping) is not supported"
-        )
-    process.driver.judge(range_handles.range_flags, flags, False)
 
 
 def descriptor(process: Process, dptr: int, region: Region) -> int:

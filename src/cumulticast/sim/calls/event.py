@@ -16,13 +16,9 @@ EXTERNAL = 1  # CU_EVENT_RECORD_EXTERNAL, CU_EVENT_WAIT_EXTERNAL
 
 
 def event_of(process: Process, value: int) -> Event:
-    """Answer the event behind a handle, or refuse: 400, and 709 for a destroyed one.
-
-    709 is recorded (h200-580.159-driver.json, event_destroyed); the documents know only 400.
-    """
+    """Answer the event behind a handle, or refuse: 400, and 709 for a destroyed one."""
     event = process.streams.find_event(value)
-    if event is None and process.driver.profile == "hardware" and process.streams.was_event(value):
-        raise Refused(Status.CONTEXT_IS_DESTROYED, streams.event_valid, f"event {value:#x} was destroyed")
+    process.driver.judge(streams.event_alive, value, process.streams.was_event(value))
     process.driver.judge(streams.event_valid, value, event is not None)
     assert event is not None
     return event

@@ -60,7 +60,7 @@ def mem_free(process: Process, context: Context, dptr: int) -> None:
 def mem_get_address_range(process: Process, context: Context, dptr: int) -> tuple[int, int]:
     """Answer base and size of the allocation or mapping, as far as the current device can see it."""
     region = region_at(process, dptr)
-    # Recorded: memory of another device is not found until peer access is on (h200-580.159-peer.json, before.free).
+    # Recorded (h200-580.159-peer.json, before.free): another device's memory is not found without peer access.
     visible = region is not None and (region.mapped or access_at(process, context, region) > 0)
     process.driver.judge(pointers.range_known, dptr, visible)
     assert region is not None

@@ -83,11 +83,8 @@ def check_registration(process: Process, p: int, size: int, flags: int) -> None:
         raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x} has bits beyond 0xf")
     if flags & IOMEMORY:
         raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x}: {p:#x} is no memory of an I/O device")
-    if process.heap.blocks.within(p, size):
-        status = Status.HOST_MEMORY_ALREADY_REGISTERED
-        raise Refused(
-            status, None, f"[{p:#x}, {p + size:#x}) holds memory that is registered or allocated already"
-        )
+    for other in process.heap.blocks.within(p, size)[:1]:
+        process.driver.judge(contexts.host_registered_once, p, size, other.base, other.size)
     if p + size > 1 << 64 or not (native.readable if flags & READ_ONLY else native.writable)(p, size):
         raise Refused(Status.INVALID_VALUE, None, f"[{p:#x}, {p + size:#x}) is not memory of this process")
 
@@ -96,8 +93,8 @@ def check_registration(process: Process, p: int, size: int, flags: int) -> None:
 def mem_host_unregister(process: Process, context: Context, p: int) -> None:
     """Undo a registration, named by its beginning."""
     block = process.heap.at(p)
-    if block is None:
-        raise Refused(Status.HOST_MEMORY_NOT_REGISTERED, None, f"p {p:#x} is not registered")
+    process.driver.judge(contexts.host_registered, p, block is not None)
+    assert block is not None
     known = block.origin == "cuMemHostRegister" and block.base == p
     process.driver.judge(contexts.host_allocated, p, known)
     process.heap.forget_host(block)

@@ -37,7 +37,7 @@ def logs_current(driver: Driver, flags: int) -> int:
 
 @entry("cuLogsDumpToFile")
 def logs_dump_to_file(driver: Driver, iterator: int, path: bytes, flags: int) -> int:
-    """Write the messages from an iterator on to a file, over what was there, and answer where the next one begins."""
+    """Write the messages from an iterator on over a file, and answer where the next one begins."""
     lines, end = messages(driver, iterator)
     try:
         with open(path, "wb") as file:
@@ -51,7 +51,7 @@ def logs_dump_to_file(driver: Driver, iterator: int, path: bytes, flags: int) ->
 
 @entry("cuLogsDumpToMemory")
 def logs_dump_to_memory(driver: Driver, iterator: int, size: int, flags: int) -> tuple[int, bytes, int]:
-    """Answer the iterator, the text with a NUL, and its length; the newest messages that fit, if not all do."""
+    """Answer the iterator, the text with a NUL, and its length; the newest messages, if not all fit."""
     lines, end = messages(driver, iterator)
     if lines and sum(map(len, lines)) >= size:
         lines = newest(lines, size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cumulticast.rules import Refused, Status, copies
+from cumulticast.rules import copies
 from cumulticast.sim import native
 from cumulticast.sim.calls.stream import stream_of
 from cumulticast.sim.contexts import Context
@@ -24,7 +24,7 @@ def width_of(call: str) -> int:
 def fill(process: Process, call: str, context: Context, dst: int, value: int, count: int) -> None:
     """Set ``count`` elements.
 
-    The size in bytes is counted in 64 bits, so 2^62 words of four are none at all (recorded: memsets/D32.overflow).
+    The size in bytes is counted in 64 bits: 2^62 words of four are none at all (recorded, memsets/D32.overflow).
     """
     width = width_of(call)
     size = count * width & ADDRESS_MASK
@@ -50,24 +50,11 @@ def fill_2d(
         process.driver.call = call
         if width > 1:
             process.driver.judge(copies.memset_aligned, dst, width)
-        check_pitch(process, pitch, row, rows, width)
+            if rows > 1:
+                process.driver.judge(copies.memset_pitch_aligned, pitch, width)
+        process.driver.judge(copies.memset_pitch, pitch, row, rows)
     side = Side("dst_device", dst, (rows - 1) * pitch + row, True, staged=False)
     move(process, call, context, [side], lambda: native.fill_2d(dst, pitch, value, width, columns, rows))
-
-
-def check_pitch(process: Process, pitch: int, row: int, rows: int, width: int) -> None:
-    """Refuse rows that overlap, and rows that do not begin at an element (both recorded: planes/memset2…)."""
-    if rows == 1:
-        return
-    if not pitch:
-        raise Refused(
-            Status.INVALID_VALUE, copies.pitch_covers_row, f"dst_pitch 0 is less than a row of {row} bytes"
-        )
-    process.driver.judge(copies.pitch_covers_row, "dst_pitch", pitch, 0, row)
-    if pitch % width:
-        raise Refused(
-            Status.INVALID_VALUE, copies.memset_aligned, f"dst_pitch {pitch} is not a multiple of {width}"
-        )
 
 
 @entry("cuMemsetD8_v2", "cuMemsetD16_v2", "cuMemsetD32_v2", locked=False)

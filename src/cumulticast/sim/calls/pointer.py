@@ -1,7 +1,7 @@
 """cuPointerGetAttribute, cuPointerGetAttributes, cuPointerSetAttribute.
 
-What each kind of memory answers was recorded: h200-580.159-driver.json, group pointers. Multicast addresses could not
-be; they answer like mapped device memory (assumed), but for what an object of no single device has not.
+What each kind of memory answers was recorded: h200-580.159-driver.json, group pointers. Multicast addresses could
+not be; they answer like mapped device memory (assumed).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def pointer_get_attribute(process: Process, thread: int, data: int, attribute: i
 def pointer_get_attributes(
     process: Process, thread: int, count: int, attributes: bytes | None, data: bytes | None, address: int
 ) -> None:
-    """Write several attributes; what an address lacks is 0, and so is all of an address that is not the driver's."""
+    """Write several attributes; what an address lacks is 0."""
     if not count or attributes is None or data is None:
         process.driver.judge(general.pointer_given, "attributes" if attributes is None else "data", 0)
     assert attributes is not None

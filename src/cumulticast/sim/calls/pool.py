@@ -22,7 +22,7 @@ from cumulticast.sim.structs import (
 )
 
 PINNED = 1
-NONE, READ, READWRITE = 0, 1, 3
+NONE, READWRITE = 0, 3
 
 
 def pool_of(process: Process, value: int) -> Pool:
@@ -94,27 +94,23 @@ def mem_pool_create(process: Process, properties: bytes) -> int:
     check_props(process, props)
     types = props.handle_types
     process.driver.judge(pools.host_pool_not_shareable, LOCATIONS.get(kind, str(kind)), types)
-    if types & ~SHAREABLE:
-        raise Refused(Status.INVALID_VALUE, None, f"handle_types {types:#x} has bits beyond {SHAREABLE:#x}")
+    legal = tuple(bits for bits in range(SHAREABLE + 1) if not bits & ~SHAREABLE)
+    process.driver.judge(pools.pool_properties, "handle_types", types, legal)
     return process.pools.create((kind, 0 if kind == HOST else number), types, props.max_size).value
 
 
 def check_props(process: Process, props: PoolProps) -> None:
-    """Refuse kinds of memory and places that there are not. A device that is none is 1 here, not 101 (recorded)."""
+    """Refuse kinds of memory and places that do not exist; no such device is 1 here, not 101 (recorded)."""
     kind, number = props.location_type, props.location_id
     places = {
         DEVICE: range(len(process.devices)),
         HOST_NUMA: process.machine.host_numa_nodes,
         HOST: (number,),
     }
-    if props.alloc_type != PINNED:
-        raise Refused(Status.INVALID_VALUE, None, f"alloc_type {props.alloc_type} must be 1 (PINNED)")
-    if kind not in places:
-        raise Refused(
-            Status.INVALID_VALUE, None, f"location type {kind} is none of 1 (DEVICE), 2 (HOST), 3 (HOST_NUMA)"
-        )
-    if number not in places[kind]:
-        raise Refused(Status.INVALID_VALUE, None, f"location {LOCATIONS[kind]} {number} does not exist")
+    judge = process.driver.judge
+    judge(pools.pool_properties, "alloc_type", props.alloc_type, (PINNED,))
+    judge(pools.pool_properties, "location.type", kind, tuple(places))
+    judge(pools.pool_properties, "location.id", number, tuple(places[kind]))
 
 
 @entry("cuMemPoolDestroy")
@@ -167,20 +163,16 @@ def mem_pool_set_access(process: Process, pool: int, table: bytes, count: int) -
 
 
 def check_grant(process: Process, pool: Pool, location: tuple[int, int], flags: int) -> None:
-    """Refuse as recorded: read-only 801, no such device 101, the owner's own access 101."""
-    kind, number = location
-    if flags == READ:
-        raise Refused(Status.NOT_SUPPORTED, None, "flags 1 (READ): pools cannot be read-only")
+    """Refuse read-only access (801), places that there are not, and taking away the owner's own (101)."""
+    judge, (kind, number) = process.driver.judge, location
+    judge(pools.pool_access_flags, flags)
     if flags not in (NONE, READWRITE):
         raise Refused(Status.INVALID_VALUE, None, f"flags {flags} is neither 0 (NONE) nor 3 (READWRITE)")
     if kind == DEVICE:
-        process.driver.judge(general.device_exists, number, len(process.devices))
+        judge(general.device_exists, number, len(process.devices))
+        judge(pools.pool_owner_access, number, pool.location[1] if pool.location[0] == DEVICE else -1, flags)
     elif kind not in (HOST, HOST_NUMA):
-        raise Refused(
-            Status.INVALID_VALUE, None, f"location type {kind} is none of 1 (DEVICE), 2 (HOST), 3 (HOST_NUMA)"
-        )
-    if location == pool.location and flags == NONE:
-        raise Refused(Status.INVALID_DEVICE, None, "the device that owns a pool always has access to it")
+        judge(pools.pool_properties, "location.type", kind, (DEVICE, HOST, HOST_NUMA))
 
 
 @entry("cuMemPoolGetAccess")

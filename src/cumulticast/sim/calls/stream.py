@@ -19,7 +19,7 @@ StreamCallback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_
 
 
 def stream_of(process: Process, thread: int, value: int, call: str = "") -> Stream:
-    """Answer the stream behind a handle, or refuse (400); 0, 1 and 2 are default streams of the current context."""
+    """Answer the stream behind a handle, or refuse (400); 0, 1 and 2 are the current context's own."""
     if value in DEFAULTS:
         context = process.contexts.current(thread)
         process.driver.judge(contexts.context_current, 0 if context is None else context.value)
@@ -169,7 +169,7 @@ def stream_add_callback(
 
 
 def found_function(process: Process, thread: int, call: str, value: int, function: int, name: str) -> Stream:
-    """Answer the stream, and refuse a null function (1): a real driver crashes when it comes to call it (recorded)."""
+    """Answer the stream, and refuse a null function (1); a real driver crashes on it (recorded)."""
     process.driver.call = call
     stream = stream_of(process, thread, value, call)
     process.driver.judge(general.pointer_given, name, function)
