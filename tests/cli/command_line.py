@@ -1,4 +1,4 @@
-"""Run `cumulticast` and other programs in processes of their own, with a limit on time and a clean environment."""
+"""Run `cumulticast` and other programs in processes of their own, within a time limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LIMIT = 60.0
 
 
 def clean_environment(**extra: str) -> dict[str, str]:
-    """Answer the environment without what a surrounding `cumulticast run`, or a colourful terminal, puts there."""
+    """Answer the environment without what a surrounding `cumulticast run` or a terminal puts there."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("CUMULTICAST_", "CUDA_LOG", "PYTHON"))}
     for name in ("LD_LIBRARY_PATH", "NO_COLOR", "FORCE_COLOR", "COLUMNS"):
         kept.pop(name, None)

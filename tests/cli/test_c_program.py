@@ -1,4 +1,4 @@
-"""C programs on the simulated driver: linked to libcuda, opening it themselves, and where no Python can start."""
+"""C programs on the simulated driver: linked to it, opening it, and where no Python can start."""
 
 from __future__ import annotations
 

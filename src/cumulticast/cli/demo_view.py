@@ -61,9 +61,10 @@ def _closing(out: Console, document: Mapping[str, Any]) -> None:
     devices, right = document["devices"], document["replicas_verified"]
     if document["ok"]:
         checked = size_text(right * document["size"])
+        replicas = "the replica" if devices == 1 else f"all {devices} replicas"
         out.print(
-            f"Proven: {devices} replicas held the broadcast, then the sum of all {devices}; the {checked} "
-            "read back equal numpy's, bit for bit; every wrong bind was refused.",
+            f"Proven: {replicas} held the broadcast, then the sum over the team; the {checked} read back "
+            "equal numpy's, bit for bit; every wrong bind was refused.",
             style="bold green",
         )
     else:

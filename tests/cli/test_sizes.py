@@ -1,0 +1,30 @@
+"""Sizes on the command line."""
+
+import argparse
+
+import pytest
+
+from cumulticast.cli.sizes import parse_size
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("0", 0),
+        ("2097152", 2 << 20),
+        ("512B", 512),
+        ("4KiB", 4096),
+        ("2MiB", 2 << 20),
+        ("2 mib", 2 << 20),
+        ("1GiB", 1 << 30),
+        ("3TiB", 3 << 40),
+    ],
+)
+def test_sizes_with_and_without_units(text: str, size: int) -> None:
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "-1", "2MB", "2.5MiB", "MiB", "two", "2MiB2", "0x10"])
+def test_what_is_no_size_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="2097152, 2MiB, 1GiB"):
+        parse_size(text)
