@@ -19,8 +19,9 @@ import ctypes
 import functools
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
+from itertools import takewhile
 from typing import Any
 
 _bindings: Any = import_module("cuda.bindings._v2.driver")
@@ -90,21 +91,19 @@ def _logged_reasons(name: str, status: int) -> list[str]:
     """
     from cumulticast.rules.text import python_name
 
-    mine = _own_errors(_dump_log())
-    ending = _RETURNING.match(mine.pop()) if mine else None
+    newest_first = _own_errors(_dump_log())
+    ending = _RETURNING.match(next(newest_first, ""))
     if ending is None or int(ending["status"]) != status or python_name(ending["call"]) != name:
         return []
-    reasons: list[str] = []
-    while mine and not _RETURNING.match(mine[-1]):
-        reasons.insert(0, mine.pop())
-    return reasons
+    reasons = list(takewhile(lambda text: not _RETURNING.match(text), newest_first))
+    return reasons[::-1]
 
 
-def _own_errors(log: str) -> list[str]:
-    """Pick the error lines of the calling thread."""
+def _own_errors(log: str) -> Iterator[str]:
+    """Pick the error lines of the calling thread, the newest first."""
     me = str(threading.get_native_id())
-    parts = filter(None, map(_LINE.match, log.splitlines()))
-    return [part["text"] for part in parts if part["thread"] == me and part["level"] == "E"]
+    parts = filter(None, map(_LINE.match, reversed(log.splitlines())))
+    return (part["text"] for part in parts if part["thread"] == me and part["level"] == "E")
 
 
 def _dump_log() -> str:
