@@ -10,11 +10,12 @@ import mmap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cumulticast.sim import native, objects
+from cumulticast.sim import native
 from cumulticast.sim.address_space import map_memory
 from cumulticast.sim.blocks import ALIGNMENT, Chunk, rounded
 from cumulticast.sim.handles import Handle
-from cumulticast.sim.structs import DEVICE, HOST, AllocationProp
+from cumulticast.sim.physical import allocate
+from cumulticast.sim.structs import AllocationProp
 
 if TYPE_CHECKING:
     from cumulticast.sim.process import Process
@@ -96,13 +97,7 @@ class Arena:
     def _grow(self, size: int) -> Chunk:
         process, kind = self._process, self._kind
         room = rounded(size, kind.step)
-        device = process.devices[kind.location[1]].index if kind.location[0] == DEVICE else None
-        if device is not None:
-            process.require_memory(device, room)
-        try:
-            handle = self._physical(room, device)
-        except (OSError, OverflowError) as error:
-            raise process.no_room(f"{room} bytes of memory", _as_os_error(error)) from error
+        handle = self._physical(room)
         try:
             base = self._map(handle, room)
         except OSError as error:
@@ -113,19 +108,12 @@ class Arena:
         self.chunks.append(chunk)
         return chunk
 
-    def _physical(self, size: int, device: int | None) -> Handle:
-        process, (kind, number) = self._process, self._kind.location
-        number = 0 if kind == HOST else number
-        types = self._kind.handle_types
-        prop = AllocationProp(PINNED, types, kind, number, 0, 0, 0, 0, bytes(4)).write()
-        obj = process.next_object()
-        objects.create_memory(
-            process.world, process.number, obj, size, (kind, number), process.node, device, types, prop
-        )
-        # No reference: the value is never given out, so nobody can name this handle. The mapping keeps it.
-        value, place = process.handles.next_value(), (kind, number)
-        handle = Handle(value, obj, "memory", size, prop, types, place, device, references=0, mappings=1)
-        process.adopt(handle)
+    def _physical(self, size: int) -> Handle:
+        """Make memory that the mapping alone keeps: its handle is never told to anybody."""
+        (place, number), types = self._kind.location, self._kind.handle_types
+        prop = AllocationProp(PINNED, types, place, number, 0, 0, 0, 0, bytes(4))
+        handle = allocate(self._process, size, prop, references=0)
+        handle.mappings = 1
         return handle
 
     def _map(self, handle: Handle, size: int) -> int:
@@ -143,7 +131,3 @@ class Arena:
         native.unmap(chunk.base, chunk.size)
         chunk.handle.mappings = 0
         self._process.let_go(chunk.handle)
-
-
-def _as_os_error(error: OSError | OverflowError) -> OSError:
-    return error if isinstance(error, OSError) else OSError(0, "more than a file can hold")

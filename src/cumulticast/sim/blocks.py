@@ -14,7 +14,7 @@ from cumulticast.sim.address_space import BUFFERS
 from cumulticast.sim.contexts import Context
 from cumulticast.sim.handles import Handle
 
-Origin = Literal["cuMemAlloc", "cuMemAllocAsync", "cuMemAllocHost", "cuMemHostRegister"]
+Origin = Literal["cuMemAlloc", "cuMemAllocAsync", "cuMemAllocManaged", "cuMemAllocHost", "cuMemHostRegister"]
 ALIGNMENT = 512  # recorded: h200-580.159-driver.json, groups alloc and pools
 
 
@@ -101,8 +101,13 @@ class Block:
 
     @property
     def on_host(self) -> bool:
-        """Whether it is host memory."""
+        """Whether it is host memory by its kind."""
         return self.origin in ("cuMemAllocHost", "cuMemHostRegister")
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether the host and all devices can touch it."""
+        return self.chunk is None
 
 
 def rounded(size: int, step: int) -> int:

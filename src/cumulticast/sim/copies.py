@@ -1,6 +1,7 @@
 """Bytes moved by the driver: which addresses a copy may touch, and how it touches them.
 
-A copy is checked with the driver's lock held and moves without it: `Moves` keeps mapped what it touches. The device that acts is that of the stream, or of the current context.
+A copy is checked with the driver's lock held and moves without it: `Moves` keeps mapped what it touches.
+The device that acts is that of the stream, or of the current context.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ class Side:
         ``device``: memory of the driver; ``any``: that, or ordinary host memory, as the address tells.
     staged
         Whether the driver takes the bytes across devices by itself: copies do, memsets do not.
+    context
+        Whose device touches this side, if not the one that acts.
     """
 
     name: str
@@ -37,6 +40,7 @@ class Side:
     write: bool
     kind: str = "device"
     staged: bool = True
+    context: Context | None = None
 
 
 Piece = tuple[int, int, int]  # allocation, offset, size
@@ -110,7 +114,7 @@ def move(process: Process, call: str, context: Context, sides: list[Side], work:
     """
     with process.driver.lock:
         process.driver.call = call
-        pieces = [piece for side in sides for piece in check(process, context, side)]
+        pieces = [piece for side in sides for piece in check(process, side.context or context, side)]
         process.moves.begin()
     with process.moves.under_way():
         give_memory(process, pieces)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 from typing import TYPE_CHECKING
 
 from cumulticast.sim import native
 from cumulticast.sim.arena import Arena, Kind
-from cumulticast.sim.blocks import Block
+from cumulticast.sim.blocks import Block, Origin
 from cumulticast.sim.contexts import Context
 from cumulticast.sim.ranges import Ranges
 from cumulticast.sim.structs import DEVICE
@@ -54,16 +55,21 @@ class Heap:
         arena.give(block.chunk, block.base, block.size)
         arena.trim(0)
 
-    def allocate_host(self, context: Context, size: int, flags: int) -> Block:
-        """Allocate pinned host memory, whole pages of it.
+    def allocate_pages(self, context: Context, size: int, origin: Origin, flags: int) -> Block:
+        """Allocate pinned or managed memory, whole pages of the host's.
 
         Raises
         ------
-        OSError
-            The host has no room.
+        Refused
+            2: the host has no room.
         """
-        pages = mmap.mmap(-1, size)
-        block = Block(native.address_of(pages), size, "cuMemAllocHost", context, flags=flags, pages=pages)
+        try:
+            pages = mmap.mmap(-1, size)
+        except OSError as error:
+            raise self._process.no_room(f"{size} bytes of {origin}", error) from error
+        except OverflowError as error:  # more than an address space
+            raise self._process.no_room(f"{size} bytes of {origin}", OSError(errno.ENOMEM, "too large")) from error
+        block = Block(native.address_of(pages), size, origin, context, flags=flags, pages=pages)
         self.blocks.add(block)
         return block
 
@@ -73,8 +79,8 @@ class Heap:
         self.blocks.add(block)
         return block
 
-    def forget_host(self, block: Block) -> None:
-        """Free pinned memory, or let registered memory go."""
+    def forget_pages(self, block: Block) -> None:
+        """Free pinned or managed memory, or let registered memory go."""
         self._process.moves.settle()
         self.blocks.remove(block)
         if block.pages is not None:
@@ -83,7 +89,7 @@ class Heap:
     def end_context(self, context: Context) -> None:
         """Free everything that belongs to a context."""
         for block in [block for block in self.blocks if block.context is context]:
-            self.free(block) if block.chunk is not None else self.forget_host(block)
+            self.free(block) if block.chunk is not None else self.forget_pages(block)
         self._arenas.pop(context.value, None)
 
     def close(self) -> None:

@@ -15,7 +15,9 @@ from cumulticast.sim.structs import DEVICE, HOST, HOST_NUMA, AllocationProp
 CONTEXT, MEMORY_TYPE, DEVICE_POINTER, HOST_POINTER, P2P_TOKENS, SYNC_MEMOPS, BUFFER_ID = range(1, 8)
 IS_MANAGED, DEVICE_ORDINAL, IS_LEGACY_IPC, RANGE_START, RANGE_SIZE, MAPPED, HANDLE_TYPES = range(8, 15)
 IS_RDMA, ACCESS_FLAGS, MEMPOOL, MAPPING_SIZE, MAPPING_BASE, BLOCK_ID, IS_DECOMPRESS = range(15, 22)
-KNOWN = range(CONTEXT, IS_DECOMPRESS + 1)
+LOCALITY_DOMAIN = 22
+FIRST_WITH_LOCALITY = 13040  # the driver version that brought LOCALITY_DOMAIN_ORDINAL
+NOT_LOCALIZED = -1
 
 UINT, INT, LONG = struct.Struct("<I"), struct.Struct("<i"), struct.Struct("<Q")
 TOKENS = struct.pack("<QI", 0, 0xFE00)  # recorded: p2pToken 0, vaSpaceToken 65024
@@ -40,12 +42,16 @@ class Subject:
         return 0 if self.context is None else access_at(self.process, self.context, self.region)
 
 
+def known(process: Process) -> range:
+    """Answer the attributes that this driver version has."""
+    newest = LOCALITY_DOMAIN if process.machine.driver_version >= FIRST_WITH_LOCALITY else IS_DECOMPRESS
+    return range(CONTEXT, newest + 1)
+
+
 def packed(numbers: dict[int, int]) -> dict[int, bytes]:
     """Answer attributes in the width in which a real driver writes them: 8 bytes or 4."""
     ordinal = numbers.pop(DEVICE_ORDINAL, None)
-    answers = {
-        attribute: (LONG if attribute in WORDS else UINT).pack(value) for attribute, value in numbers.items()
-    }
+    answers = {attribute: (LONG if attribute in WORDS else UINT).pack(value) for attribute, value in numbers.items()}
     if ordinal is not None:
         answers[DEVICE_ORDINAL] = INT.pack(ordinal)
     return answers
@@ -53,7 +59,7 @@ def packed(numbers: dict[int, int]) -> dict[int, bytes]:
 
 def defaults(process: Process, address: int) -> dict[int, bytes]:
     """Answer what is written for an address that is not the driver's; only a reserved one has a range."""
-    numbers = dict.fromkeys(KNOWN, 0) | {HOST_POINTER: address, DEVICE_ORDINAL: NO_DEVICE}
+    numbers = dict.fromkeys(range(CONTEXT, IS_DECOMPRESS + 1), 0) | {HOST_POINTER: address, DEVICE_ORDINAL: NO_DEVICE}
     del numbers[RANGE_START], numbers[RANGE_SIZE], numbers[P2P_TOKENS]
     reservation = process.space.reservations.at(address)
     if reservation is not None:
@@ -65,10 +71,11 @@ def values(subject: Subject) -> dict[int, bytes]:
     """Answer the attributes that an address has."""
     region = subject.region
     numbers = of_mapping(subject, region.mapping) if region.mapping else of_block(subject, region.block)
-    numbers |= {IS_MANAGED: 0, MAPPED: 1, ACCESS_FLAGS: subject.access}
+    managed = region.block is not None and region.block.origin == "cuMemAllocManaged"
+    numbers |= {IS_MANAGED: int(managed), MAPPED: 1, ACCESS_FLAGS: subject.access}
     if subject.access:
         numbers[DEVICE_POINTER] = subject.address
-    answers = packed(numbers)
+    answers = packed(numbers) | {LOCALITY_DOMAIN: INT.pack(NOT_LOCALIZED)}
     if numbers[MEMORY_TYPE] == ON_DEVICE:
         answers[P2P_TOKENS] = TOKENS
     return answers
@@ -90,9 +97,7 @@ def of_mapping(subject: Subject, mapping: Mapping) -> dict[int, int]:
         RANGE_START: reservation.base,
         RANGE_SIZE: reservation.size,
         HANDLE_TYPES: handle.handle_types,
-        IS_RDMA: int(
-            handle.kind == "memory" and AllocationProp.read(handle.properties).gpu_direct_rdma_capable
-        ),
+        IS_RDMA: int(handle.kind == "memory" and AllocationProp.read(handle.properties).gpu_direct_rdma_capable),
         MEMPOOL: 0,
         MAPPING_SIZE: mapping.size,
         MAPPING_BASE: mapping.base,
@@ -109,17 +114,14 @@ def of_block(subject: Subject, block: Block | None) -> dict[int, int]:
     assert block is not None
     chunk, plain = block.chunk, block.origin == "cuMemAlloc"
     pool = subject.process.pools.of_block(block) if block.pool else None
-    on_device = chunk is not None and chunk.handle.location[0] == DEVICE
+    managed = block.origin == "cuMemAllocManaged"
+    on_device = managed or (chunk is not None and chunk.handle.location[0] == DEVICE)
     numbers = {
         CONTEXT: 0 if block.context is None else block.context.value,
         MEMORY_TYPE: ON_DEVICE if on_device else ON_HOST,
         SYNC_MEMOPS: int(on_device and block.sync_memops),
         BUFFER_ID: block.buffer,
-        DEVICE_ORDINAL: block.context.ordinal
-        if block.context
-        else pool.location[1]
-        if pool and on_device
-        else 0,
+        DEVICE_ORDINAL: block.context.ordinal if block.context else pool.location[1] if pool and on_device else 0,
         IS_LEGACY_IPC: int(plain),
         RANGE_START: block.base,
         RANGE_SIZE: block.size,
@@ -131,6 +133,6 @@ def of_block(subject: Subject, block: Block | None) -> dict[int, int]:
         BLOCK_ID: block.buffer if chunk is None else chunk.handle.obj,
         IS_DECOMPRESS: int(plain),
     }
-    if block.on_host:
+    if block.everywhere:
         numbers[HOST_POINTER] = subject.address
     return numbers

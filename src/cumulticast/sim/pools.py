@@ -77,9 +77,7 @@ class Pools:
         pool = self._pools.get(value)
         return None if pool is None or pool.destroyed else pool
 
-    def create(
-        self, location: Location, handle_types: int, max_size: int, default_of: int | None = None
-    ) -> Pool:
+    def create(self, location: Location, handle_types: int, max_size: int, default_of: int | None = None) -> Pool:
         """Make a pool; nothing is reserved yet."""
         self._made += 1
         arena = Arena(self._process, Kind(location, handle_types, CHUNK, CHUNK))

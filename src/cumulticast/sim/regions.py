@@ -77,7 +77,7 @@ def access_at(process: Process, context: Context, region: Region) -> int:
         return region.mapping.access.get(here, 0)
     block = region.block
     assert block is not None
-    if block.on_host:
+    if block.everywhere:
         return READWRITE
     if block.pool:
         return process.pools.of_block(block).access.get(here, 0)

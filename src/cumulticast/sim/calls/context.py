@@ -103,14 +103,10 @@ def ctx_create(process: Process, thread: int, flags: int, dev: int) -> int:
 
 
 @entry("cuCtxCreate_v3")
-def ctx_create_v3(
-    process: Process, thread: int, affinities: bytes | None, count: int, flags: int, dev: int
-) -> int:
+def ctx_create_v3(process: Process, thread: int, affinities: bytes | None, count: int, flags: int, dev: int) -> int:
     """Make a context and push it; execution affinities need MPS."""
     if count:
-        raise Refused(
-            Status.UNSUPPORTED_EXEC_AFFINITY, None, f"{count} execution affinities need MPS, which is off"
-        )
+        raise Refused(Status.UNSUPPORTED_EXEC_AFFINITY, None, f"{count} execution affinities need MPS, which is off")
     return ctx_create(process, thread, flags, dev)
 
 
@@ -120,9 +116,7 @@ def ctx_create_v4(process: Process, thread: int, params: bytes | None, flags: in
     if params is not None:
         count, graphics = int.from_bytes(params[8:12], "little"), int.from_bytes(params[16:24], "little")
         if graphics:
-            raise Refused(
-                Status.NOT_SUPPORTED, None, "contexts for graphics clients (cigParams) are not simulated"
-            )
+            raise Refused(Status.NOT_SUPPORTED, None, "contexts for graphics clients (cigParams) are not simulated")
         return ctx_create_v3(process, thread, None, count, flags, dev)
     return ctx_create(process, thread, flags, dev)
 

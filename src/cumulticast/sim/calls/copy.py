@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cumulticast.sim import native
 from cumulticast.sim.calls.context import context_of
 from cumulticast.sim.calls.stream import stream_of
@@ -39,9 +41,7 @@ def memcpy(process: Process, context: Context, call: str, dst: int, src: int, si
 
 
 @entry("cuMemcpyAsync", locked=False)
-def memcpy_async(
-    process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int
-) -> None:
+def memcpy_async(process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int) -> None:
     """Copy between any two places in stream order."""
     copy_in_stream(process, thread, call, stream, *sides(dst, src, size, "HtoH"))
 
@@ -65,25 +65,19 @@ def memcpy_dtod(process: Process, context: Context, call: str, dst: int, src: in
 
 
 @entry("cuMemcpyHtoDAsync_v2", locked=False)
-def memcpy_htod_async(
-    process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int
-) -> None:
+def memcpy_htod_async(process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int) -> None:
     """Copy from host to device memory in stream order."""
     copy_in_stream(process, thread, call, stream, *sides(dst, src, size, "HtoD"))
 
 
 @entry("cuMemcpyDtoHAsync_v2", locked=False)
-def memcpy_dtoh_async(
-    process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int
-) -> None:
+def memcpy_dtoh_async(process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int) -> None:
     """Copy from device to host memory in stream order."""
     copy_in_stream(process, thread, call, stream, *sides(dst, src, size, "DtoH"))
 
 
 @entry("cuMemcpyDtoDAsync_v2", locked=False)
-def memcpy_dtod_async(
-    process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int
-) -> None:
+def memcpy_dtod_async(process: Process, thread: int, call: str, dst: int, src: int, size: int, stream: int) -> None:
     """Copy from device to device memory in stream order."""
     copy_in_stream(process, thread, call, stream, *sides(dst, src, size, "DtoD"))
 
@@ -91,13 +85,18 @@ def memcpy_dtod_async(
 # ---- between the memories of two contexts
 
 
-def check_contexts(process: Process, call: str, *values: int) -> None:
-    """Refuse (201) handles that are no contexts; 0 is the current one (recorded)."""
+def peer_sides(
+    process: Process, call: str, dst: int, dst_context: int, src: int, src_context: int, size: int
+) -> tuple[Side, Side]:
+    """Make both sides, each touched by its context's device; context 0 is the one that acts (recorded)."""
+    target, source = sides(dst, src, size, "DtoD")
     with process.driver.lock:
         process.driver.call = call
-        for value in values:
-            if value:
-                context_of(process, value)
+        if dst_context:
+            target = replace(target, context=context_of(process, dst_context))
+        if src_context:
+            source = replace(source, context=context_of(process, src_context))
+    return target, source
 
 
 @entry("cuMemcpyPeer", locked=False)
@@ -111,16 +110,22 @@ def memcpy_peer(
     src_context: int,
     size: int,
 ) -> None:
-    """Copy between two contexts' memories; whose they are, the addresses say (recorded)."""
-    check_contexts(process, call, dst_context, src_context)
-    copy(process, call, context, *sides(dst, src, size, "DtoD"))
+    """Copy between two contexts' memories."""
+    copy(process, call, context, *peer_sides(process, call, dst, dst_context, src, src_context, size))
 
 
 @entry("cuMemcpyPeerAsync", locked=False)
 def memcpy_peer_async(
-    process: Process, thread: int, call: str, dst: int, dst_context: int, src: int, src_context: int, size: int,
+    process: Process,
+    thread: int,
+    call: str,
+    dst: int,
+    dst_context: int,
+    src: int,
+    src_context: int,
+    size: int,
     stream: int,
-) -> None:  # fmt: skip
+) -> None:
     """Copy between two contexts' memories in stream order."""
-    check_contexts(process, call, dst_context, src_context)
-    copy_in_stream(process, thread, call, stream, *sides(dst, src, size, "DtoD"))
+    both = peer_sides(process, call, dst, dst_context, src, src_context, size)
+    copy_in_stream(process, thread, call, stream, *both)

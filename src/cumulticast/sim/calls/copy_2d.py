@@ -64,9 +64,7 @@ class Plane:
     def side(self, half: Half, *, write: bool) -> Side:
         """Answer what the rows span."""
         span = (self.height - 1) * self.pitch(half) + self.width
-        return Side(
-            half.name, self.start(half), span, write, "device" if half.memory_type == DEVICE else "any"
-        )
+        return Side(half.name, self.start(half), span, write, "device" if half.memory_type == DEVICE else "any")
 
 
 def copy_plane(process: Process, call: str, context: Context, data: bytes) -> None:

@@ -10,7 +10,7 @@ import mmap
 import os
 import struct
 
-from cumulticast.rules import range_handles
+from cumulticast.rules import Refused, Status, range_handles
 from cumulticast.sim import raw
 from cumulticast.sim.entry import entry
 from cumulticast.sim.process import Process
@@ -28,6 +28,8 @@ def mem_get_handle_for_address_range(
     judge = process.driver.judge
     judge(range_handles.range_handle_type, handle_type)
     judge(range_handles.range_aligned, dptr, size, mmap.PAGESIZE)
+    if not size:
+        raise Refused(Status.INVALID_VALUE, range_handles.range_aligned, "size is 0")
     raw.check(process, "handle", handle, INT.size, write=True)
     regions = regions_of(process, dptr, size)
     check_alike(process, dptr, regions)

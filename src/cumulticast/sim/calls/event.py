@@ -29,9 +29,7 @@ def check_external(flags: int) -> None:
     if flags == EXTERNAL:
         raise Refused(Status.ILLEGAL_STATE, None, "flags 0x1 (EXTERNAL) is for streams that capture")
     if flags:
-        raise Refused(
-            Status.INVALID_VALUE, None, f"flags {flags:#x} must be 0, or 1 (EXTERNAL) during a capture"
-        )
+        raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x} must be 0, or 1 (EXTERNAL) during a capture")
 
 
 @entry("cuEventCreate")
@@ -39,9 +37,7 @@ def event_create(process: Process, context: Context, flags: int) -> int:
     """Make an event of the current context."""
     process.driver.judge(streams.creation_flags, flags, KNOWN_FLAGS)
     if flags & INTERPROCESS and not flags & DISABLE_TIMING:
-        raise Refused(
-            Status.INVALID_VALUE, None, f"flags {flags:#x}: INTERPROCESS needs DISABLE_TIMING (0x2)"
-        )
+        raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x}: INTERPROCESS needs DISABLE_TIMING (0x2)")
     return process.streams.create_event(context, flags).value
 
 
@@ -69,9 +65,7 @@ def event_record_with_flags(process: Process, thread: int, event: int, stream: i
 def require_same(event: Event, context: Context) -> None:
     """Refuse (400) an event that belongs to another context than the work it is to record."""
     if event.context is not context:
-        raise Refused(
-            Status.INVALID_HANDLE, None, f"event {event.value:#x} belongs to another context than the work"
-        )
+        raise Refused(Status.INVALID_HANDLE, None, f"event {event.value:#x} belongs to another context than the work")
 
 
 @entry("cuEventQuery")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cumulticast.rules import Refused, Status, pointers, pools
+from cumulticast.sim.blocks import Block
 from cumulticast.sim.contexts import Context
 from cumulticast.sim.entry import entry
 from cumulticast.sim.objects import used_memory
@@ -11,6 +12,7 @@ from cumulticast.sim.regions import access_at, region_at
 
 PITCH = 512  # recorded
 ELEMENTS = (4, 8, 16)
+GLOBAL, HOST_ONLY = 1, 2  # CU_MEM_ATTACH_…
 
 
 @entry("cuMemGetInfo_v2")
@@ -31,9 +33,7 @@ def mem_alloc(process: Process, context: Context, size: int) -> int:
 
 
 @entry("cuMemAllocPitch_v2")
-def mem_alloc_pitch(
-    process: Process, context: Context, width: int, height: int, element: int
-) -> tuple[int, int]:
+def mem_alloc_pitch(process: Process, context: Context, width: int, height: int, element: int) -> tuple[int, int]:
     """Allocate rows, each beginning at a multiple of 512 bytes."""
     if element not in ELEMENTS:
         raise Refused(Status.INVALID_VALUE, None, f"element_size_bytes {element} is none of 4, 8, 16")
@@ -43,17 +43,33 @@ def mem_alloc_pitch(
 
 
 @entry("cuMemFree_v2")
-def mem_free(process: Process, context: Context, dptr: int) -> None:
-    """Free memory of cuMemAlloc or of a pool; 0 is nothing."""
+def mem_free(process: Process, dptr: int) -> None:
+    """Free memory of cuMemAlloc or of a pool; 0 is nothing, and no context is needed (recorded: threads)."""
     if not dptr:
         return
     block = process.heap.beginning_at(dptr)
     process.driver.judge(pools.free_allocated, dptr, block is not None and not block.on_host)
     assert block is not None
+    free(process, block)
+
+
+def free(process: Process, block: Block) -> None:
+    """Give a block back to where it came from."""
     if block.pool:
         process.pools.free(block)
-    else:
+    elif block.chunk is not None:
         process.heap.free(block)
+    else:
+        process.heap.forget_pages(block)
+
+
+@entry("cuMemAllocManaged")
+def mem_alloc_managed(process: Process, context: Context, size: int, flags: int) -> int:
+    """Allocate memory that the host and all devices touch at one address. Nothing migrates: it lies with the host."""
+    process.driver.judge(pools.alloc_size, size)
+    if flags not in (GLOBAL, HOST_ONLY):
+        raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x} is neither 1 (GLOBAL) nor 2 (HOST)")
+    return process.heap.allocate_pages(context, size, "cuMemAllocManaged", flags).base
 
 
 @entry("cuMemGetAddressRange_v2")

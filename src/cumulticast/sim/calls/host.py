@@ -26,11 +26,8 @@ def mem_host_alloc(process: Process, context: Context, size: int, flags: int) ->
         raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x} has bits beyond 0x7")
     if not size:
         return 0
-    try:
-        return process.heap.allocate_host(context, size, DEVICEMAP | flags & WRITECOMBINED).base
-    except (OSError, OverflowError) as error:
-        problem = error if isinstance(error, OSError) else OSError(0, "more than an address space")
-        raise process.no_room(f"{size} bytes of host memory", problem) from error
+    kept = DEVICEMAP | flags & WRITECOMBINED
+    return process.heap.allocate_pages(context, size, "cuMemAllocHost", kept).base
 
 
 @entry("cuMemFreeHost")
@@ -41,7 +38,7 @@ def mem_free_host(process: Process, p: int) -> None:
     block = process.heap.beginning_at(p)
     process.driver.judge(contexts.host_allocated, p, block is not None and block.origin == "cuMemAllocHost")
     assert block is not None
-    process.heap.forget_host(block)
+    process.heap.forget_pages(block)
 
 
 def host_block(process: Process, p: int) -> Block:
@@ -97,4 +94,4 @@ def mem_host_unregister(process: Process, context: Context, p: int) -> None:
     assert block is not None
     known = block.origin == "cuMemHostRegister" and block.base == p
     process.driver.judge(contexts.host_allocated, p, known)
-    process.heap.forget_host(block)
+    process.heap.forget_pages(block)

@@ -36,21 +36,19 @@ def logs_current(driver: Driver, flags: int) -> int:
 
 
 @entry("cuLogsDumpToFile")
-def logs_dump_to_file(driver: Driver, iterator: int, path: bytes, flags: int) -> int:
+def logs_dump_to_file(driver: Driver, iterator: int | None, path: bytes, flags: int) -> int:
     """Write the messages from an iterator on over a file, and answer where the next one begins."""
     lines, end = messages(driver, iterator)
     try:
         with open(path, "wb") as file:
             file.write(b"".join(lines))
     except (OSError, ValueError) as error:
-        raise Refused(
-            Status.INVALID_VALUE, None, f"path_to_file {path!r} cannot be written: {error}"
-        ) from error
+        raise Refused(Status.INVALID_VALUE, None, f"path_to_file {path!r} cannot be written: {error}") from error
     return end
 
 
 @entry("cuLogsDumpToMemory")
-def logs_dump_to_memory(driver: Driver, iterator: int, size: int, flags: int) -> tuple[int, bytes, int]:
+def logs_dump_to_memory(driver: Driver, iterator: int | None, size: int, flags: int) -> tuple[int, bytes, int]:
     """Answer the iterator, the text with a NUL, and its length; the newest messages, if not all fit."""
     lines, end = messages(driver, iterator)
     if lines and sum(map(len, lines)) >= size:
@@ -73,12 +71,10 @@ def newest(lines: list[bytes], size: int) -> list[bytes]:
     return [SHORT, *kept]
 
 
-def messages(driver: Driver, iterator: int) -> tuple[list[bytes], int]:
+def messages(driver: Driver, iterator: int | None) -> tuple[list[bytes], int]:
     """Answer the lines from an iterator on, after a notice if some are lost, and the iterator behind them."""
-    log = driver.log
+    log, iterator = driver.log, iterator or 0
     if iterator > log.end:
-        raise Refused(
-            Status.INVALID_VALUE, None, f"iterator {iterator} is beyond the end of the log at {log.end}"
-        )
+        raise Refused(Status.INVALID_VALUE, None, f"iterator {iterator} is beyond the end of the log at {log.end}")
     lines, end = [line.encode() + b"\n" for line in log.since(iterator)], log.end
     return [ROLLED, *lines] if len(lines) < end - iterator else lines, end

@@ -64,9 +64,7 @@ def memset(process: Process, context: Context, call: str, dst: int, value: int, 
 
 
 @entry("cuMemsetD8Async", "cuMemsetD16Async", "cuMemsetD32Async", locked=False)
-def memset_async(
-    process: Process, thread: int, call: str, dst: int, value: int, count: int, stream: int
-) -> None:
+def memset_async(process: Process, thread: int, call: str, dst: int, value: int, count: int, stream: int) -> None:
     """Set elements in stream order."""
     with process.driver.lock:
         process.driver.call = call

@@ -11,12 +11,21 @@ import struct
 from cumulticast.rules import Refused, Status, general, pointers
 from cumulticast.sim import raw
 from cumulticast.sim.entry import entry
-from cumulticast.sim.pointers import KNOWN, SYNC_MEMOPS, UINT, Subject, defaults, values
+from cumulticast.sim.pointers import (
+    HOST_POINTER,
+    LOCALITY_DOMAIN,
+    P2P_TOKENS,
+    SYNC_MEMOPS,
+    UINT,
+    Subject,
+    defaults,
+    known,
+    values,
+)
 from cumulticast.sim.process import Process
 from cumulticast.sim.regions import region_at
 
-P2P_TOKENS, HOST_POINTER, DEVICE_POINTER = 5, 4, 3
-ALONE_ONLY = (P2P_TOKENS,)
+ALONE_ONLY = (P2P_TOKENS, LOCALITY_DOMAIN)  # recorded, documented
 
 
 def subject_at(process: Process, thread: int, address: int) -> Subject | None:
@@ -29,7 +38,7 @@ def subject_at(process: Process, thread: int, address: int) -> Subject | None:
 def pointer_get_attribute(process: Process, thread: int, data: int, attribute: int, address: int) -> None:
     """Write one attribute of an address of the driver's."""
     judge = process.driver.judge
-    judge(pointers.pointer_attribute_known, attribute, attribute in KNOWN)
+    judge(pointers.pointer_attribute_known, attribute, attribute in known(process))
     subject = subject_at(process, thread, address)
     judge(pointers.pointer_known, address, subject is not None)
     assert subject is not None
@@ -52,8 +61,8 @@ def pointer_get_attributes(
     assert data is not None
     wanted, places = struct.unpack(f"<{count}i", attributes), struct.unpack(f"<{count}Q", data)
     for attribute in wanted:
-        known = attribute in KNOWN and attribute not in ALONE_ONLY
-        process.driver.judge(pointers.pointer_attribute_known, attribute, known)
+        legal = attribute in known(process) and attribute not in ALONE_ONLY
+        process.driver.judge(pointers.pointer_attribute_known, attribute, legal)
     subject = subject_at(process, thread, address)
     found = defaults(process, address) | ({} if subject is None else values(subject))
     answers = [(place, found.get(attribute, b"")) for attribute, place in zip(wanted, places, strict=True)]
@@ -67,15 +76,11 @@ def pointer_get_attributes(
 def pointer_set_attribute(process: Process, value: int, attribute: int, address: int) -> None:
     """Set SYNC_MEMOPS of an allocation; memory operations are always synchronous here."""
     if attribute != SYNC_MEMOPS:
-        raise Refused(
-            Status.INVALID_VALUE, None, f"attribute {attribute} cannot be set; only 6 (SYNC_MEMOPS) can"
-        )
+        raise Refused(Status.INVALID_VALUE, None, f"attribute {attribute} cannot be set; only 6 (SYNC_MEMOPS) can")
     region = region_at(process, address)
     process.driver.judge(pointers.pointer_known, address, region is not None)
     assert region is not None
     if region.block is None:
-        raise Refused(
-            Status.NOT_SUPPORTED, None, f"SYNC_MEMOPS cannot be set for mapped memory at {address:#x}"
-        )
+        raise Refused(Status.NOT_SUPPORTED, None, f"SYNC_MEMOPS cannot be set for mapped memory at {address:#x}")
     (switch,) = UINT.unpack(raw.get(process, "value", value, UINT.size))
     region.block.sync_memops = bool(switch)

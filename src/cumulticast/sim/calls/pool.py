@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cumulticast.rules import Refused, Status, general, pools
-from cumulticast.sim.blocks import Block
+from cumulticast.sim.calls.heap import free
 from cumulticast.sim.calls.stream import stream_of
 from cumulticast.sim.entry import entry
 from cumulticast.sim.lookup import device_of
@@ -44,9 +44,7 @@ def mem_alloc_async(process: Process, thread: int, call: str, size: int, stream:
 
 
 @entry("cuMemAllocFromPoolAsync")
-def mem_alloc_from_pool_async(
-    process: Process, thread: int, call: str, size: int, pool: int, stream: int
-) -> int:
+def mem_alloc_from_pool_async(process: Process, thread: int, call: str, size: int, pool: int, stream: int) -> int:
     """Allocate from a pool."""
     found = pool_of(process, pool)
     stream_of(process, thread, stream, call)
@@ -73,14 +71,6 @@ def mem_free_async(process: Process, thread: int, call: str, dptr: int, stream: 
     process.driver.judge(pools.free_allocated, dptr, block is not None and not block.on_host)
     assert block is not None
     enqueue(where, lambda: free(process, block))
-
-
-def free(process: Process, block: Block) -> None:
-    """Give a block back to where it came from."""
-    if block.pool:
-        process.pools.free(block)
-    else:
-        process.heap.free(block)
 
 
 # ---- pools

@@ -15,9 +15,7 @@ REUSE = (1, 2, 3)
 THRESHOLD, RESERVED, RESERVED_HIGH, USED, USED_HIGH = 4, 5, 6, 7, 8
 ALLOCATION_TYPE, HANDLE_TYPES, LOCATION_ID, LOCATION_TYPE, MAX_SIZE, HW_DECOMPRESS = 9, 10, 11, 12, 13, 14
 INT, LONG = struct.Struct("<i"), struct.Struct("<Q")
-FIRST_WITH_PROPERTIES = (
-    13010  # recorded: driver 13000 refuses the attributes from 9 on; assumed for later ones
-)
+FIRST_WITH_PROPERTIES = 13010  # recorded: driver 13000 refuses the attributes from 9 on; assumed for later ones
 
 
 @entry("cuMemPoolGetAttribute")

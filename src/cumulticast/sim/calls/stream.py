@@ -128,9 +128,7 @@ def stream_get_capture_info_v2(process: Process, thread: int, value: int) -> tup
 
 
 @entry("cuStreamGetCaptureInfo_v3")
-def stream_get_capture_info_v3(
-    process: Process, thread: int, value: int
-) -> tuple[int, int, int, int, int, int]:
+def stream_get_capture_info_v3(process: Process, thread: int, value: int) -> tuple[int, int, int, int, int, int]:
     """Answer that the stream does not capture: no graph, no dependencies."""
     return stream_is_capturing(process, thread, value), 0, 0, 0, 0, 0
 
