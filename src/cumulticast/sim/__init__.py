@@ -13,6 +13,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+# Loading a submodule binds its name here. These two are loaded first, so that `sim.world` and `sim.faults` stay what is
+# defined below.
+import cumulticast.sim.faults
+import cumulticast.sim.world
+
+del globals()["faults"]
+
 if TYPE_CHECKING:
     from cumulticast.sim.driver import Driver, Finding
     from cumulticast.sim.faults import Faults

@@ -12,7 +12,7 @@ from cumulticast.sim.lookup import device_of, memory_behind, memory_handle, mult
 from cumulticast.sim.machine import Device
 from cumulticast.sim.objects import Bound
 from cumulticast.sim.process import Process
-from cumulticast.sim.structs import DEVICE, HOST_NUMA, AllocationProp
+from cumulticast.sim.structs import DEVICE, HOST_NUMA, LOCATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +83,9 @@ def mapped_piece(process: Process, memptr: int, size: int) -> Piece:
 
 def owner(process: Process, piece: Piece) -> int:
     """Answer the device that the forms without a device bind for: the owner of the memory."""
-    prop = AllocationProp.read(piece.handle.properties)
-    if prop.location_type != DEVICE:
-        process.driver.judge(bound_memory.host_numa_needs_v2, prop.location)
+    where = LOCATIONS[piece.handle.location[0]]
+    process.driver.judge(bound_memory.host_numa_needs_v2, where)
+    process.driver.judge(bound_memory.memory_location, where)
     assert piece.handle.device is not None
     return piece.handle.device
 
@@ -97,7 +97,7 @@ def named(process: Process, piece: Piece, device: Device) -> int:
     if kind == HOST_NUMA:
         judge(bound_memory.memory_on_nearest_node, device.ordinal, number, process.host_numa_id(device))
     elif kind != DEVICE:
-        judge(bound_memory.memory_location, AllocationProp.read(handle.properties).location)
+        judge(bound_memory.memory_location, LOCATIONS[kind])
     elif handle.device is not None:
         judge(bound_memory.memory_on_device, device.index, handle.device)
     return device.index

@@ -1,0 +1,57 @@
+"""Machines for the conformance tests; none outlives its test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from builders import BINDS, Bind
+from cuda.bindings._v2 import driver
+
+from cumulticast import sim
+
+Start = Callable[..., None]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Give a function that starts a machine and initialises the driver; takes the arguments of `sim.start`."""
+
+    def begin(machine: str = "hgx-h100-8", **options: Any) -> None:
+        sim.start(machine, **options)
+        driver.init(0)
+
+    yield begin
+    sim.stop()
+
+
+@pytest.fixture
+def strict(start: Start) -> None:
+    """Run on two devices, held to the documents."""
+    start(devices=2, profile="strict")
+
+
+@pytest.fixture
+def hardware(start: Start) -> None:
+    """Run on two devices, held to what real machines accept."""
+    start(devices=2, profile="hardware")
+
+
+@pytest.fixture(params=["strict", "hardware"])
+def either(request: pytest.FixtureRequest, start: Start) -> str:
+    """Run on two devices, in each profile."""
+    start(devices=2, profile=request.param)
+    return str(request.param)
+
+
+@pytest.fixture
+def rubin(start: Start) -> None:
+    """Run on one node of SM_107 devices."""
+    start("rubin-nvl72", nodes=1, profile="strict")
+
+
+@pytest.fixture(params=BINDS, ids=lambda bind: bind.__name__)
+def bind(request: pytest.FixtureRequest) -> Bind:
+    """Give each of the four forms of bind."""
+    return request.param
