@@ -15,8 +15,8 @@ from cumulticast.cli import machine_options
 from cumulticast.cli.answers import UsageError
 from cumulticast.cli.supervise import supervise
 from cumulticast.sim.driver import PROFILES, Options
-from cumulticast.sim.faults import parse
-from cumulticast.sim.world import World
+from cumulticast.sim.injection import parse
+from cumulticast.sim.shared import World
 
 LINKS = ("libcuda.so.1", "libcuda.so")  # what programs are linked to, and what some open by name
 

@@ -14,19 +14,20 @@ Written, because a general function that decides all this at each call took four
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, ParamSpec
 
 from cumulticast.libcuda.table import Entry
-from cumulticast.rules import Refused, Rule, contexts, general
+from cumulticast.rules import Rule, broken, contexts, general
 from cumulticast.sim.driver import Driver
 from cumulticast.sim.entry import HANDLERS, Handler
 
+P = ParamSpec("P")
 Function = Callable[..., Any]
 
 
 def source(entry: Entry, handler: Handler) -> str:
     """Write the function for one entry."""
-    inputs = [f"a{k}" for k, param in enumerate(p for p in entry.params if p.direction != "out")]
+    inputs = [f"a{k}" for k in range(sum(param.direction != "out" for param in entry.params))]
     if handler.inputs != len(inputs):
         name = handler.function.__name__
         raise TypeError(f"{entry.symbol}: {name} takes {handler.inputs} inputs, the call has {len(inputs)}")
@@ -46,19 +47,11 @@ def _injections(handler: Handler) -> list[str]:
     return needs
 
 
-def broken(rule: Rule[Any], *facts: Any) -> Refused:
-    """Answer the refusal of a rule that these facts break."""
-    reason = rule.check(*facts)
-    assert rule.status is not None
-    assert reason is not None
-    return Refused(rule.status, rule, reason)
-
-
-def raiser(rule: Rule[Any], *facts: Any) -> Function:
+def raiser(rule: Rule[P], *facts: P.args, **named: P.kwargs) -> Function:
     """Make a function that always refuses, whatever it is called with."""
 
     def refuse(*arguments: Any) -> NoReturn:
-        raise broken(rule, *facts)
+        raise broken(rule, *facts, **named)
 
     return refuse
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cumulticast.libcuda._door import ffi, lib
 from cumulticast.libcuda.table import by_symbol, forms, resolve
-from cumulticast.rules import general
+from cumulticast.rules import Refused, Status, general
 from cumulticast.sim.driver import Driver
 from cumulticast.sim.entry import entry
 
@@ -28,5 +28,6 @@ def get_proc_address(driver: Driver, symbol: bytes, version: int, flags: int) ->
 def get_proc_address_11030(driver: Driver, symbol: bytes, version: int, flags: int) -> int:
     """Answer as the later form does; here an unknown name is an error."""
     address, _ = get_proc_address(driver, symbol, version, flags)
-    driver.judge(general.symbol_found, symbol.decode(errors="replace"), address != 0)
+    if not address:
+        raise Refused(Status.NOT_FOUND, None, f"no entry {symbol.decode(errors='replace')} up to version {version}")
     return address

@@ -10,11 +10,11 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
-from cumulticast.libcuda import lookup as _lookup  # noqa: F401 (registers cuGetProcAddress)
+from cumulticast.libcuda import lookup
 from cumulticast.libcuda._door import ffi, lib
-from cumulticast.libcuda.glue import Function, broken, make
+from cumulticast.libcuda.glue import Function, make
 from cumulticast.libcuda.table import Entry, by_symbol
-from cumulticast.rules import Refused, Status, general
+from cumulticast.rules import Refused, Status, broken, general
 from cumulticast.sim import calls
 from cumulticast.sim.driver import Driver, Options
 from cumulticast.sim.entry import HANDLERS, Wait
@@ -25,6 +25,7 @@ FAULTS = {1: "null", 2: "unreadable", 3: "unwritable"}
 
 ENTRIES: tuple[Entry, ...] = tuple(by_symbol().values())
 calls.load_all()
+assert "cuGetProcAddress_v2" in HANDLERS, lookup
 
 
 

@@ -32,7 +32,7 @@ from . import (
     team_waits,
     unbinding,
 )
-from .book import Refused, Rule, all_rules, find, rule
+from .book import Refused, Rule, all_rules, broken, find, rule
 from .source import Document, Note, Source, Transcript
 from .status import Status
 from .unenforced import UNENFORCED
@@ -51,6 +51,7 @@ __all__ = [
     "all_rules",
     "binding",
     "bound_memory",
+    "broken",
     "contexts",
     "copies",
     "devices",

@@ -126,6 +126,14 @@ class Refused(Exception):
         return f"{code}{self.reason} -> {int(self.status)} ({self.status.cuda_name})"
 
 
+def broken(rule: Rule[P], *facts: P.args, **named: P.kwargs) -> Refused:
+    """Return the refusal of a rule that these facts break."""
+    reason = rule.check(*facts, **named)
+    if rule.status is None or reason is None:
+        raise ValueError(f"{rule.code} is not broken by {facts} {named}, or refuses nothing")
+    return Refused(rule.status, rule, reason)
+
+
 _BOOK: dict[str, Rule[...]] = {}
 
 

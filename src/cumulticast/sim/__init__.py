@@ -22,7 +22,7 @@ del globals()["faults"]
 
 if TYPE_CHECKING:
     from cumulticast.sim.driver import Driver, Finding
-    from cumulticast.sim.faults import Faults
+    from cumulticast.sim.injection import Faults
     from cumulticast.sim.picture import Picture
 
 __all__ = ["current", "findings", "library_path", "reset", "start", "stop", "world"]
@@ -64,7 +64,7 @@ def start(
     """
     from cumulticast.libcuda import serve
     from cumulticast.sim.driver import Driver, Options
-    from cumulticast.sim.faults import parse
+    from cumulticast.sim.injection import parse
 
     if serve.SERVER.driver is not None and not serve.SERVER.driver.closed:
         raise RuntimeError("a simulated machine runs in this process already; sim.stop() it first, or sim.reset()")

@@ -11,7 +11,7 @@ from cumulticast.sim import native
 from cumulticast.sim.handles import Handle
 from cumulticast.sim.moves import Moves
 from cumulticast.sim.ranges import Ranges
-from cumulticast.sim.world import World
+from cumulticast.sim.shared import World
 
 DEVICE, HOST, HOST_NUMA = 1, 2, 3  # CUmemLocationType
 READ, READWRITE = 1, 3  # CUmemAccess_flags

@@ -6,7 +6,7 @@ import os
 
 from cumulticast.sim import native
 from cumulticast.sim.windows import Window
-from cumulticast.sim.world import World
+from cumulticast.sim.shared import World
 
 GRANULE = 2 << 20
 

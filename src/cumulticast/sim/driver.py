@@ -11,16 +11,17 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, ParamSpec
 
 from cumulticast.rules import Refused, Rule, Status
-from cumulticast.sim.faults import Faults
+from cumulticast.sim.injection import Faults
 from cumulticast.sim.log import ErrorLog
 from cumulticast.sim.machine import Machine, load
 from cumulticast.sim.process import Process
 from cumulticast.sim.waiting import Waiting
-from cumulticast.sim.world import World
+from cumulticast.sim.shared import World
 
+P = ParamSpec("P")
 Profile = Literal["strict", "hardware"]
 PROFILES: tuple[Profile, ...] = ("strict", "hardware")
 DEFAULT_MACHINE = "hgx-h100-8"
@@ -140,7 +141,7 @@ class Driver:
 
     # ---- judging
 
-    def judge(self, rule: Rule[Any], *facts: Any) -> None:
+    def judge(self, rule: Rule[P], *facts: P.args, **named: P.kwargs) -> None:
         """Hold a call to a rule: refuse it, or report a finding, or neither, as rule and profile say.
 
         Raises
@@ -148,7 +149,7 @@ class Driver:
         Refused
             The rule is broken and refuses calls in this profile.
         """
-        reason = rule.check(*facts)
+        reason = rule.check(*facts, **named)
         if reason is None:
             return
         if rule.reports(self.profile) or (rule.kind == "undefined" and rule.refuses(self.profile)):
@@ -157,7 +158,7 @@ class Driver:
             assert rule.status is not None
             raise Refused(rule.status, rule, reason)
 
-    def report(self, rule: Rule[Any], reason: str) -> None:
+    def report(self, rule: Rule[...], reason: str) -> None:
         """Record a finding of the call that runs, and log it."""
         finding = Finding(rule.code, self.call, reason, self.age)
         self.findings.append(finding)

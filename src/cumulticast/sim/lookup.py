@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from cumulticast.rules import Rule, general, multicast_team
 from cumulticast.sim.handles import Handle
@@ -36,7 +36,7 @@ def multicast_handle(process: Process, value: int) -> Handle:
     return handle
 
 
-def memory_handle(process: Process, value: int, rule: Rule[Any]) -> Handle:
+def memory_handle(process: Process, value: int, rule: Rule[[int, bool]]) -> Handle:
     """Answer the memory behind a handle, or refuse as ``rule`` says."""
     handle = any_handle(process, value, "mem_handle")
     process.driver.judge(rule, value, handle.kind == "memory")

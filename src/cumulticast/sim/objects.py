@@ -9,7 +9,7 @@ import os
 import sqlite3
 from dataclasses import dataclass
 
-from cumulticast.sim.world import World
+from cumulticast.sim.shared import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +44,24 @@ def create_memory(
     world: World, process: int, obj: int, size: int, location: tuple[int, int], node: int, device: int | None,
     handle_types: int, properties: bytes,
 ) -> None:  # fmt: skip
-    """Make an allocation; the file is sparse and takes memory as it is written."""
-    _make_file(world.path_of("memory", obj), size)
-    world.change(
-        "insert into allocation(id, process, size, location_type, location_id, node, device, handle_types, properties)"
-        " values(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (obj, process, size, *location, node, device, handle_types, properties),
-    )
+    """Make an allocation; the file is sparse and takes memory as it is written.
+
+    Raises
+    ------
+    sqlite3.IntegrityError
+        The device has no room for it.
+    """
+    path = world.path_of("memory", obj)
+    _make_file(path, size)
+    try:
+        world.change(
+            "insert into allocation(id, process, size, location_type, location_id, node, device, handle_types,"
+            " properties) values(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (obj, process, size, *location, node, device, handle_types, properties),
+        )
+    except sqlite3.Error:
+        os.unlink(path)
+        raise
 
 
 def create_multicast(world: World, process: int, obj: int, size: int, num_devices: int, handle_types: int) -> None:

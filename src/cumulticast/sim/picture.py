@@ -11,7 +11,7 @@ from typing import Any
 
 from cumulticast.sim.objects import Bound
 from cumulticast.sim.structs import LOCATIONS
-from cumulticast.sim.world import World
+from cumulticast.sim.shared import World
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,11 +101,13 @@ class Process:
             channels = 0 if self.driver.faults.state("imex") else self.machine.imex_channels
             self.driver.judge(sharing.channel_for_fabric, handle_types, channels > 0)
 
-    def require_memory(self, device: int, size: int) -> None:
-        """Refuse what does not fit on a device any more (2)."""
-        left = self.driver.faults.number("memory")
-        free = self.machine.total_memory - used_memory(self.world, device) if left is None else left
-        self.driver.judge(memory.memory_left, size, free, f"device {device}")
+    def require_memory(self, device: int, size: int, *, full: bool = False) -> None:
+        """Refuse what does not fit on a device (2): with a fault that says so, or found ``full`` by the world's books."""
+        free = self.driver.faults.number("memory") if self.driver.faults.specs else None
+        if free is None and full:
+            free = self.machine.total_memory - used_memory(self.world, device)
+        if free is not None:
+            self.driver.judge(memory.memory_left, size, free, f"device {device}")
 
     def no_room(self, what: str, error: OSError) -> Refused:
         """Make the refusal (2) for a thing that the host has no room for."""

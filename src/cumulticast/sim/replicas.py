@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ParamSpec
 
 from cumulticast.rules import Rule, multicast_access
 from cumulticast.sim import native
@@ -10,6 +10,8 @@ from cumulticast.sim.address_space import PROTECTION, READ, READWRITE, Mapping
 from cumulticast.sim.native import element
 from cumulticast.sim.process import Process
 from cumulticast.sim.windows import Segment, Unbound
+
+P = ParamSpec("P")
 
 __all__ = ["element", "find", "load_reduce_segment", "reduce_segment", "store_segment"]
 
@@ -66,8 +68,8 @@ def _check_access(mapping: Mapping, ptr: int, wanted: int) -> None:
         raise ValueError(_text(multicast_access.multicast_access, ptr, 0, granted, wanted))
 
 
-def _text(rule: Rule[Any], *facts: Any) -> str:
-    return f"{rule.code} multimem: {rule.check(*facts)}. More: cumulticast rules {rule.code}"
+def _text(rule: Rule[P], *facts: P.args, **named: P.kwargs) -> str:
+    return f"{rule.code} multimem: {rule.check(*facts, **named)}. More: cumulticast rules {rule.code}"
 
 
 # ---- one stretch at a time

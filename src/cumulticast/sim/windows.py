@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from cumulticast.sim import native
 from cumulticast.sim.address_space import map_memory
-from cumulticast.sim.world import World
+from cumulticast.sim.shared import World
 
 PADDING_PAGES = 17
 PAGE = mmap.PAGESIZE

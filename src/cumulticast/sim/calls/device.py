@@ -92,7 +92,8 @@ def device_compute_capability(process: Process, dev: int) -> tuple[int, int]:
 @entry("cuDeviceCanAccessPeer")
 def device_can_access_peer(process: Process, dev: int, peer: int) -> int:
     """Tell whether a device reaches another one's memory; never its own."""
-    device_of(process, dev), device_of(process, peer)
+    for ordinal in (dev, peer):
+        device_of(process, ordinal)
     return int(dev != peer and process.machine.peer_access != "none")
 
 

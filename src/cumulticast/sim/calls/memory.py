@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 from dataclasses import replace
 
 from cumulticast.rules import general, granularity, lifetime, memory, multicast_mapping
-from cumulticast.sim import objects
 from cumulticast.sim.entry import entry
-from cumulticast.sim.handles import Handle
 from cumulticast.sim.lookup import any_handle, memory_behind
+from cumulticast.sim.physical import allocate
 from cumulticast.sim.process import Process
 from cumulticast.sim.structs import DEVICE, HOST, HOST_NUMA, LOCALITY_DOMAIN, SHAREABLE, AllocationProp
 
@@ -25,29 +23,7 @@ def mem_create(process: Process, size: int, prop: bytes, flags: int) -> int:
     judge(memory.memory_size_positive, size)
     judge(memory.memory_size_granularity, size, process.machine.memory_granularity)
     process.require_fabric(wanted.requested_handle_types)
-    device = None
-    if wanted.location_type == DEVICE:
-        device = process.devices[wanted.location_id].index
-        process.require_memory(device, size)
-    return process.adopt(new_memory(process, size, wanted, device))
-
-
-def new_memory(process: Process, size: int, prop: AllocationProp, device: int | None) -> Handle:
-    """Make an allocation that was found legal, and a handle for it."""
-    location = (prop.location_type, prop.location_id if prop.location_type != HOST else 0)
-    obj = process.next_object()
-    try:
-        objects.create_memory(
-            process.world, process.number, obj, size, location, process.node, device,
-            prop.requested_handle_types, prop.write(),
-        )  # fmt: skip
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM):
-            raise
-        raise process.no_room(f"a file of {size} bytes in {process.world.path}", error) from error
-    value = process.handles.next_value()
-    types = prop.requested_handle_types
-    return Handle(value, obj, "memory", size, prop.write(), types, location=location, device=device)
+    return allocate(process, size, wanted).value
 
 
 def check_prop(process: Process, prop: AllocationProp) -> None:

@@ -11,14 +11,14 @@ import os
 import struct
 from pathlib import Path
 
-from cumulticast.rules import general, sharing
+from cumulticast.rules import broken, general, sharing
 from cumulticast.sim import native
 from cumulticast.sim.entry import entry
 from cumulticast.sim.handles import Handle, Kind
 from cumulticast.sim.lookup import any_handle
 from cumulticast.sim.process import Process
-from cumulticast.sim.structs import FABRIC, POSIX_FILE_DESCRIPTOR
-from cumulticast.sim.world import KINDS, TABLES, World
+from cumulticast.sim.structs import FABRIC
+from cumulticast.sim.shared import KINDS, TABLES, World
 
 _FABRIC = struct.Struct("<8sQQ32s8x")
 MAGIC = b"cumultic"
@@ -91,14 +91,12 @@ def read_fabric(process: Process, address: int) -> tuple[Kind, int]:
     """Find out which object 64 bytes of a fabric handle stand for."""
     judge = process.driver.judge
     judge(general.pointer_given, "osHandle", address if native.readable(address, 64) else 0)
-    magic, identity, obj, kind = _FABRIC.unpack(native.get(address, 64))
-    name = kind.rstrip(b"\0").decode(errors="replace")
-    found = next((k for k in KINDS if k == name), None)
-    known = magic == MAGIC and identity == process.world.identity and found is not None
-    known = known and bool(process.world.rows(f"select 1 from {TABLES[found]} where id = ?", obj))
-    judge(sharing.import_readable, address, known)
-    assert found is not None
-    return found, obj
+    magic, identity, obj, name = _FABRIC.unpack(native.get(address, 64))
+    ours = magic == MAGIC and identity == process.world.identity
+    for kind in KINDS:
+        if ours and kind.encode() == name.rstrip(b"\0") and process.world.exists(kind, obj):
+            return kind, obj
+    raise broken(sharing.import_readable, address, False)
 
 
 def import_object(process: Process, kind: Kind, obj: int) -> Handle:

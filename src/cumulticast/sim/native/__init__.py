@@ -53,7 +53,7 @@ __all__ = [
     "reduce",
     "store",
     "unmap",
-    "whole_pages",
     "use_kernels",
+    "whole_pages",
     "writable",
 ]

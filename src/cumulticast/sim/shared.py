@@ -33,7 +33,8 @@ SCHEMA_VERSION = 1
 SCHEMA = """
 create table world(key text primary key, value) without rowid;
 create table process(id integer primary key autoincrement, pid integer, node integer);
-create table device(id integer primary key, used integer not null default 0, unaligned integer not null default 0);
+create table device(id integer primary key, total integer, used integer not null default 0,
+                    unaligned integer not null default 0);
 create table reference(object integer, process integer, primary key(object, process)) without rowid;
 create table allocation(id integer primary key, process integer, size integer, location_type integer,
                         location_id integer, node integer, device integer, handle_types integer, properties blob,
@@ -48,6 +49,7 @@ create index slot_taken on multicast(slot) where slot;
 
 -- Book-keeping that belongs to a row comes and goes with the row, in the same statement.
 create trigger allocated after insert on allocation begin
+    select raise(abort, 'device memory') from device where id = new.device and used + new.size > total;
     insert into reference values(new.id, new.process);
     update device set used = used + new.size where id = new.device;
 end;
@@ -157,7 +159,8 @@ class World:
         connection.execute("pragma journal_mode=wal")
         connection.executescript(SCHEMA)
         connection.executemany("insert into world values(?, ?)", values.items())
-        connection.executemany("insert into device(id) values(?)", [(d.index,) for d in machine.devices])
+        totals = [(index, machine.total_memory) for index in range(machine.device_count)]
+        connection.executemany("insert into device(id, total) values(?, ?)", totals)
         connection.close()
         return cls(path, machine, owned=True)
 
@@ -209,6 +212,10 @@ class World:
         """Answer the rows of a query outside any transaction."""
         with self._lock:
             return self._connection.execute(query, values).fetchall()
+
+    def exists(self, kind: Kind, obj: int) -> bool:
+        """Tell whether there is such an object."""
+        return bool(self.rows(f"select 1 from {TABLES[kind]} where id = ?", obj))
 
     def value(self, key: str) -> int | str:
         """Answer one of the world's own values (machine, profile, …)."""

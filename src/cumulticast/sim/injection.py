@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from cumulticast.rules import Refused, Status
 
 if TYPE_CHECKING:
-    from cumulticast.sim.world import World
+    from cumulticast.sim.shared import World
 
 STATES = ("fm", "state", "imex", "slots", "cliques", "unaligned", "memory")
 ACTIONS = ("fail", "delay", "kill-before", "kill-after")
@@ -84,7 +84,7 @@ def _action(spec: str, kind: str, rest: str) -> Fault:
     call, *pairs = rest.split(":")
     if not call.startswith("cu"):
         raise ValueError(f"fault {spec!r}: {call!r} is no C name of a call, such as cuMulticastBindMem")
-    values = dict(pair.partition("=")[::2] for pair in pairs)
+    values: dict[str, str] = {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
     allowed = ACTION_KEYS.get(kind, ("rank", "nth"))
     for key in values:
         if key not in allowed:
