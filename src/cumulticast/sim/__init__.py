@@ -10,15 +10,9 @@ For other programs: ``cumulticast run -- COMMAND``.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
-
-# Loading a submodule binds its name here. These two are loaded first, so that `sim.world` and `sim.faults` stay what is
-# defined below.
-import cumulticast.sim.faults
-import cumulticast.sim.world
-
-del globals()["faults"]
 
 if TYPE_CHECKING:
     from cumulticast.sim.driver import Driver, Finding

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from cumulticast.sim import native
-from cumulticast.sim.windows import Window
 from cumulticast.sim.shared import World
+from cumulticast.sim.windows import Window
 
 GRANULE = 2 << 20
 

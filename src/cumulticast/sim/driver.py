@@ -18,8 +18,8 @@ from cumulticast.sim.injection import Faults
 from cumulticast.sim.log import ErrorLog
 from cumulticast.sim.machine import Machine, load
 from cumulticast.sim.process import Process
-from cumulticast.sim.waiting import Waiting
 from cumulticast.sim.shared import World
+from cumulticast.sim.waiting import Waiting
 
 P = ParamSpec("P")
 Profile = Literal["strict", "hardware"]

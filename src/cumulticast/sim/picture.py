@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cumulticast.sim.objects import Bound
-from cumulticast.sim.structs import LOCATIONS
 from cumulticast.sim.shared import World
+from cumulticast.sim.structs import LOCATIONS
 
 
 @dataclass(frozen=True, slots=True)
