@@ -35,7 +35,7 @@ class Kind:
     handle_types
         What the chunks may be exported as.
     step
-        Chunks are multiples of this many bytes.
+        Chunks are multiples of this many bytes, and so are their addresses.
     share_up_to
         Larger blocks get a chunk of their own.
     """
@@ -117,7 +117,7 @@ class Arena:
         return handle
 
     def _map(self, handle: Handle, size: int) -> int:
-        base = native.map_none(0, size, self._process.machine.memory_granularity)
+        base = native.map_none(0, size, self._kind.step)
         try:
             map_memory(self._process.world, handle.obj, base, size, 0, READWRITE)
         except OSError:

@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass
 
 from cumulticast.sim.address_space import Mapping
-from cumulticast.sim.blocks import Block
+from cumulticast.sim.blocks import Block, rounded
 from cumulticast.sim.contexts import Context
 from cumulticast.sim.process import Process
 from cumulticast.sim.regions import Region, access_at
@@ -22,6 +22,7 @@ NOT_LOCALIZED = -1
 UINT, INT, LONG = struct.Struct("<I"), struct.Struct("<i"), struct.Struct("<Q")
 TOKENS = struct.pack("<QI", 0, 0xFE00)  # recorded: p2pToken 0, vaSpaceToken 65024
 ON_HOST, ON_DEVICE = 1, 2  # CUmemorytype
+PAGE = 2 << 20  # recorded: what the driver allocates of host memory is mapped in such pages
 NO_DEVICE = -2  # recorded: CU_DEVICE_INVALID
 WORDS = (CONTEXT, DEVICE_POINTER, HOST_POINTER, BUFFER_ID, RANGE_START, RANGE_SIZE, HANDLE_TYPES, MEMPOOL,
          MAPPING_SIZE, MAPPING_BASE, BLOCK_ID)  # fmt: skip
@@ -128,7 +129,7 @@ def of_block(subject: Subject, block: Block | None) -> dict[int, int]:
         HANDLE_TYPES: 0 if pool is None else pool.handle_types,
         IS_RDMA: int(plain),
         MEMPOOL: block.pool,
-        MAPPING_SIZE: block.size if chunk is None else chunk.size,
+        MAPPING_SIZE: chunk.size if chunk is not None else rounded(block.size, PAGE if block.pages is not None else 1),
         MAPPING_BASE: block.base if chunk is None else chunk.base,
         BLOCK_ID: block.buffer if chunk is None else chunk.handle.obj,
         IS_DECOMPRESS: int(plain),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cumulticast.sim.address_space import Location
 from cumulticast.sim.arena import Arena, Kind
-from cumulticast.sim.blocks import ALIGNMENT, Block, rounded
+from cumulticast.sim.blocks import Block
 from cumulticast.sim.structs import DEVICE
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Pools:
         chunk, base = pool.arena.take(size)
         block = Block(base, size, "cuMemAllocAsync", None, chunk, pool.value)
         self._process.heap.blocks.add(block)
-        pool.count(rounded(size, ALIGNMENT))
+        pool.count(size)
         return block
 
     def free(self, block: Block) -> None:
@@ -127,7 +127,7 @@ class Pools:
         pool = self._pools[block.pool]
         self._process.heap.blocks.remove(block)
         pool.arena.give(block.chunk, block.base, block.size)
-        pool.count(-rounded(block.size, ALIGNMENT))
+        pool.count(-block.size)
         pool.arena.trim(pool.threshold)
         self._forget_finished(pool)
 

@@ -57,7 +57,7 @@ def logs_dump_to_memory(driver: Driver, iterator: int | None, size: int, flags: 
             reason = f"a buffer of {size} bytes is not large enough for the newest message"
             raise Refused(Status.INVALID_VALUE, None, reason)
     text = b"".join(lines)
-    return end, text + b"\0" if size else b"", len(text)
+    return end, text + b"\0" if text else b"", len(text)
 
 
 def newest(lines: list[bytes], size: int) -> list[bytes]:
