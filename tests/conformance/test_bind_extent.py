@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from builders import PAGE, STEP, Bind, accepted, mapped, memory, piece, read, refused, reserve, team, use
+from builders import PAGE, STEP, Bind, accepted, mapped, memory, piece, read, reserve, team, use
 from cuda.bindings._v2 import driver
 
 from cumulticast import multimem

@@ -21,6 +21,7 @@ ffibuilder.cdef("""
     const char *attach(const char *path, uintptr_t faults, uint32_t calm);
     void close_door(void);
     void forget(void);
+    void redeliver(uintptr_t exception);
     void *entry(int index);
     const char *loaded_libcuda(void);
 """)

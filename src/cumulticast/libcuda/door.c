@@ -213,13 +213,9 @@ static int ask(struct call *c)
         if (status != DOOR_WAIT) return status;
         c->ask = ASK_WATCHED;
         if (wait_for_change(c) != EINTR) continue;
-        int raised = callbacks.signals();
-        if (!raised) continue;
+        if (!callbacks.signals()) continue;
         c->ask = ASK_GIVE_UP;
-        status = callbacks.answer(c);
-        /* The exception is raised at the caller's next bytecode, which with bindings that raise on a status is
-         * reached only when the status is 0. Nobody sees that 0: the exception comes first. */
-        return raised > 0 ? SUCCESS : status;
+        return callbacks.answer(c);
     }
 }
 

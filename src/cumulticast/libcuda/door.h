@@ -43,8 +43,8 @@ struct call {
 struct door_callbacks {
     /* Answer one call: a CUresult, with the outputs written when it is 0, or DOOR_WAIT. */
     int (*answer)(struct call *call);
-    /* Run pending signal handlers. 0: none raised. 1: one raised, and the exception will be raised again as soon
-     * as the call has returned. -1: one raised and there is nobody to raise it to. */
+    /* Run pending signal handlers. 0: none raised. 1: one raised; the next answer sees to it that the exception is raised
+     * again as soon as the call has returned. */
     int (*signals)(void);
     /* The world's count of fault changes, and its value when there are no faults. */
     const uint32_t *faults;

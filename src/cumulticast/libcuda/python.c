@@ -116,6 +116,59 @@ static int explain_failure(struct call *c)
     return status;
 }
 
+/* ---- what signal handlers raise ------------------------------------------------------------------------------ */
+
+/* An exception of a signal handler that ran inside a call. It cannot pass through the C frames of the bindings: it is kept,
+ * and raised as soon as the interpreter runs again. Handlers run in the main thread only; so this is the main thread's. */
+static __thread PyObject *raised;
+
+static void keep(PyObject *exception)
+{
+    Py_XDECREF(raised);
+    raised = exception;
+}
+
+/* For Python: an exception that left a handler of ours turned out to be a signal handler's. */
+static void redeliver(uintptr_t exception) { keep(Py_NewRef((PyObject *)exception)); }
+
+/* Runs in the main thread at its next bytecode. */
+static int raise_again(void *unused)
+{
+    (void)unused;
+    PyObject *exception = raised;
+    raised = NULL;
+    if (!exception) return 0;
+    PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    Py_DECREF(exception);
+    return -1;
+}
+
+/* Run the signal handlers that are due; 1 when one raised. */
+static int run_signals(void)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    int any = PyErr_CheckSignals() != 0;
+    if (any) {
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        PyErr_NormalizeException(&type, &value, &trace);
+        if (trace) PyException_SetTraceback(value, trace);
+        Py_XDECREF(type);
+        Py_XDECREF(trace);
+        keep(value);
+    }
+    PyGILState_Release(state);
+    return any;
+}
+
+/* The status of a call in which a signal handler raised. The exception is raised at the caller's next bytecode, which with
+ * bindings that raise on a status is reached only when the status is 0. Nobody sees that 0: the exception comes first.
+ * To be asked last: any Python code that runs between would get the exception. */
+static int raise_after_the_call(int status)
+{
+    return raised && status != DOOR_WAIT && !Py_AddPendingCall(raise_again, NULL) ? 0 : status;
+}
+
 static int answer(struct call *c)
 {
     PyGILState_STATE state = PyGILState_Ensure();
@@ -139,45 +192,9 @@ static int answer(struct call *c)
         PyErr_Print();
         status = 999;
     }
+    status = raise_after_the_call(status);
     PyGILState_Release(state);
     return status;
-}
-
-/* ---- signals while a call waits in C ------------------------------------------------------------------------ */
-
-static PyObject *raised;
-
-/* Runs in the main thread at its next bytecode. */
-static int raise_again(void *unused)
-{
-    (void)unused;
-    PyObject *exception = raised;
-    raised = NULL;
-    if (!exception) return 0;
-    PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
-    Py_DECREF(exception);
-    return -1;
-}
-
-/* Run the signal handlers that are due. An exception of theirs cannot pass through the C frames of the bindings:
- * keep it, and raise it as soon as the interpreter runs again. */
-static int run_signals(void)
-{
-    PyGILState_STATE state = PyGILState_Ensure();
-    int raised_again = 0;
-    if (PyErr_CheckSignals()) {
-        PyObject *type, *value, *trace;
-        PyErr_Fetch(&type, &value, &trace);
-        PyErr_NormalizeException(&type, &value, &trace);
-        if (trace) PyException_SetTraceback(value, trace);
-        Py_XDECREF(type);
-        Py_XDECREF(trace);
-        Py_XDECREF(raised);
-    raised = value;
-        raised_again = Py_AddPendingCall(raise_again, NULL) ? -1 : 1;
-    }
-    PyGILState_Release(state);
-    return raised_again;
 }
 
 /* ---- attaching ---------------------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -26,8 +27,6 @@ FAULTS = {1: "null", 2: "unreadable", 3: "unwritable"}
 ENTRIES: tuple[Entry, ...] = tuple(by_symbol().values())
 calls.load_all()
 assert "cuGetProcAddress_v2" in HANDLERS, lookup
-
-
 
 
 def library_path() -> Path:
@@ -123,9 +122,19 @@ def failed(error: BaseException, index: int, thread: int) -> int | tuple[int, in
     driver.waiting.over(thread)
     if isinstance(error, Refused):
         return int(driver.refuse(entry.symbol, error))
+    if raised_by_signal(error):
+        lib.redeliver(id(error))
+        return int(Status.UNKNOWN)
     print(f"cumulticast: {entry.symbol} failed inside the simulator (please report):", file=sys.stderr)
     traceback.print_exception(error)
     return int(Status.UNKNOWN)
+
+
+def raised_by_signal(error: BaseException) -> bool:
+    """Tell whether an exception comes from a signal handler that ran between two lines of ours."""
+    handlers = [getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()]
+    frames = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return isinstance(error, KeyboardInterrupt) or any(code in frames for code in handlers if code)
 
 
 def bad_argument(driver: Driver, entry: Entry, fault: int) -> Refused:

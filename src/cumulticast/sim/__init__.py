@@ -10,7 +10,6 @@ For other programs: ``cumulticast run -- COMMAND``.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 

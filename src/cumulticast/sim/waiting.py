@@ -1,7 +1,7 @@
 """Waits: who waits for what, what is said about it, and when a wait is given up.
 
-The wait itself happens in C, outside the interpreter's lock, on the object's futex word; here is what is decided each time
-the sleeper looks up.
+The wait itself happens in C, outside the interpreter's lock, on the object's futex word; here is what is decided each
+time the sleeper looks up.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cumulticast.rules import team_waits
+from cumulticast.rules import Refused, Rule, multicast_mapping, team_waits
 from cumulticast.sim.entry import Wait
 
 if TYPE_CHECKING:
@@ -60,23 +60,29 @@ class Waiting:
         Refused
             909: nobody is left who could add them, or the block limit is over.
         """
-        judge, options, now, missing = self._driver.judge, self._driver.options, time.monotonic(), wanted - len(team)
+        options, now, missing = self._driver.options, time.monotonic(), wanted - len(team)
         waiter = self.waiters.setdefault(thread, Waiter(self._driver.call, obj, now, now + FIRST_WORD))
         waited, limit = now - waiter.since, options.block_limit
+        rule = multicast_mapping.map_waits if waiter.call == "cuMemMap" else team_waits.bind_waits
+        what = f"multicast object {obj} {rule.check(wanted, team)}"
         if limit is not None:
-            judge(team_waits.block_limit, waited, limit, missing)
+            self._end(what, team_waits.block_limit, waited, limit, missing)
         if waited >= FIRST_WORD and options.hopeless == "fail":
-            judge(team_waits.wait_can_end, missing, self._could_add(thread), ())
+            self._end(what, team_waits.wait_can_end, missing, self._could_add(thread), ())
         if now >= waiter.next_word:
             waiter.next_word = now + EVERY
-            self._driver.log.write("W", self._word(obj, wanted, team, waited))
+            self._driver.log.write("W", rule.describe(waiter.call, f"{what}; waiting for {waited:.0f} s"))
         left = LOOK if limit is None else max(0.001, min(LOOK, limit - waited))
         return Wait(self._driver.world.word(obj), generation, left)
 
-    def _word(self, obj: int, wanted: int, team: tuple[int, ...], waited: float) -> str:
-        rule = team_waits.bind_waits
-        reason = f"multicast object {obj} {rule.check(wanted, team)}; waiting for {waited:.0f} s"
-        return rule.describe(self._driver.call, reason)
+    def _end(self, what: str, rule: Rule[...], *facts: Any) -> None:
+        """End a wait that the rule says is over: 909, and a finding, since that status is no real driver's."""
+        reason = rule.check(*facts)
+        if reason is not None:
+            assert rule.status is not None
+            reason = f"{what}; {reason}"
+            self._driver.report(rule, reason)
+            raise Refused(rule.status, rule, reason)
 
     def _could_add(self, thread: int) -> int:
         """Count who may still add a device: live threads that use the driver and do not wait, and other processes."""
