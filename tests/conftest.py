@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from answers import ok
 
 import cumulticast.sim as sim
+from answers import ok
 from cumulticast.sim.driver import Driver
 
 
@@ -22,6 +22,7 @@ def left_behind(driver: Driver) -> list[str]:
         "reservations": len(process.space.reservations),
         "mappings": len(process.space.mappings),
         "allocations": len(process.heap.blocks),
+        "pools": len(process.pools),
         "streams and events": len(process.streams),
     }
     return [f"{count} {name}" for name, count in found.items() if count]

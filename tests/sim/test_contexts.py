@@ -3,8 +3,9 @@
 import threading
 
 import pytest
-from answers import ok, status
 from cuda.bindings import driver as cu
+
+from answers import ok, status
 
 INVALID_VALUE, INVALID_DEVICE, INVALID_CONTEXT, DESTROYED = 1, 101, 201, 709
 ALREADY_ENABLED, NOT_ENABLED, UNSUPPORTED_PEER = 704, 705, 217

@@ -3,8 +3,9 @@
 import ctypes
 
 import pytest
-from answers import ok, status
 from cuda.bindings import driver as cu
+
+from answers import ok, status
 
 INVALID_VALUE, INVALID_HANDLE, ILLEGAL_STATE, DESTROYED = 1, 400, 401, 709
 

@@ -72,6 +72,10 @@ class Pools:
         self._current: dict[int, Pool] = {}
         self._made = 0
 
+    def __len__(self) -> int:
+        """Count the pools that the caller created and that still live."""
+        return sum(pool.default_of is None for pool in self._pools.values())
+
     def find(self, value: int) -> Pool | None:
         """Answer a pool that may be used."""
         pool = self._pools.get(value)
