@@ -100,8 +100,12 @@ def test_overlapping_copies_keep_their_bytes(two):
 
 @pytest.mark.parametrize(
     ("set_it", "value", "bytes_of_one"),
-    [(cu.cuMemsetD8, 0x11, b"\x11"), (cu.cuMemsetD16, 0x2233, b"\x33\x22"), (cu.cuMemsetD32, 0x44556677, b"\x77\x66\x55\x44")],
-)  # fmt: skip
+    [
+        (cu.cuMemsetD8, 0x11, b"\x11"),
+        (cu.cuMemsetD16, 0x2233, b"\x33\x22"),
+        (cu.cuMemsetD32, 0x44556677, b"\x77\x66\x55\x44"),
+    ],
+)
 def test_memsets_write_exactly_their_elements(two, set_it, value, bytes_of_one):
     one, _ = two
     ok(cu.cuMemsetD8(one, 0, 64))
@@ -140,12 +144,11 @@ def test_bad_host_pointers_are_answers_not_crashes(two, wild):
 
 def test_read_only_host_memory_is_read_and_not_written(two):
     one, _ = two
-    constant = ctypes.CDLL(None).mmap
-    constant.restype, constant.argtypes = (
-        ctypes.c_void_p,
-        [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long],
-    )
-    page = constant(None, mmap.PAGESIZE, mmap.PROT_READ, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+    library, numbers = ctypes.CDLL(None), [ctypes.c_int] * 3
+    library.mmap.restype = ctypes.c_void_p
+    library.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *numbers, ctypes.c_long]
+    library.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    page = library.mmap(None, mmap.PAGESIZE, mmap.PROT_READ, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
     assert status(cu.cuMemcpyHtoD(one, page, 16)) == 0
     assert status(cu.cuMemcpyDtoH(page, one, 16)) == INVALID_VALUE
     assert library.munmap(page, mmap.PAGESIZE) == 0
