@@ -122,6 +122,8 @@ def failed(error: BaseException, index: int, thread: int) -> int | tuple[int, in
     driver.waiting.over(thread)
     if isinstance(error, Refused):
         return int(driver.refuse(entry.symbol, error))
+    if not driver.closed:
+        driver.world.recover()
     if raised_by_signal(error):
         lib.redeliver(id(error))
         return int(Status.UNKNOWN)

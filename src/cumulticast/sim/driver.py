@@ -45,6 +45,8 @@ class Options:
         ``fail``: a wait that cannot end is ended with 909; ``wait``: it waits for ever, as hardware does.
     node
         The node this process runs on.
+    rank
+        The rank of this process (RANK), where it has one.
     world
         The directory of an existing world; None: a private one.
     """
@@ -57,6 +59,7 @@ class Options:
     block_limit: float | None = None
     hopeless: Literal["fail", "wait"] = "fail"
     node: int = 0
+    rank: int | None = None
     world: Path | None = None
 
     def __post_init__(self) -> None:
@@ -78,6 +81,7 @@ class Options:
             block_limit=float(limit) if limit else None,
             hopeless=get("CUMULTICAST_HOPELESS", "fail"),  # pyright: ignore[reportArgumentType]
             node=int(get("CUMULTICAST_NODE", "0")),
+            rank=int(rank) if (rank := get("RANK", "")).isdecimal() else None,
             world=Path(world) if world else None,
         )
 

@@ -65,6 +65,10 @@ class Handles:
     def __len__(self) -> int:
         return len(self._live)
 
+    def held(self) -> list[Handle]:
+        """Answer the handles that hold a reference: what a caller has yet to release."""
+        return [handle for handle in self._live.values() if handle.references]
+
     def next_value(self) -> int:
         """Answer a value that was never a handle."""
         self._next += STEP

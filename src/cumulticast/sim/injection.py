@@ -77,7 +77,19 @@ def parse(spec: str) -> Fault:
         raise ValueError(f"fault {spec!r}: {kind}={value!r}; {kind} is one of {', '.join(VALUES[kind])}")
     if kind in ("slots", "unaligned", "memory") and not value.isdecimal():
         raise ValueError(f"fault {spec!r}: {kind}= takes a whole number, not {value!r}")
+    if kind == "cliques" and not all(size.isdecimal() for size in value.split(",")):
+        raise ValueError(f"fault {spec!r}: cliques= takes whole numbers such as 4,4, not {value!r}")
+    _check_argument(spec, value, rest)
     return Fault(kind, value, rest)
+
+
+def _check_argument(spec: str, value: str, argument: str) -> None:
+    """Hold what follows the colon of a state to what that state takes."""
+    if value in ("starting", "stalled"):
+        if not argument.replace(".", "", 1).isdecimal():
+            raise ValueError(f"fault {spec!r}: seconds are missing, such as fm={value}:2")
+    elif argument and (value, argument) != ("restarted", "1"):
+        raise ValueError(f"fault {spec!r}: {value} takes no {argument!r}" + ", only 1" * (value == "restarted"))
 
 
 def _action(spec: str, kind: str, rest: str) -> Fault:
@@ -118,7 +130,7 @@ class Faults:
     @property
     def specs(self) -> tuple[str, ...]:
         """The specifications in force."""
-        return self._world.faults
+        return tuple(self._world.faults)
 
     def set(self, *specs: str) -> None:
         """Add faults to those in force, for every process of the world; a state replaces its like."""
@@ -141,16 +153,20 @@ class Faults:
         fault = self.state(kind)
         return int(fault.value) if fault else None
 
-    def not_ready(self, age: float) -> str:
-        """Say what system software is not ready, ``age`` seconds after this process's driver began; or nothing."""
+    def not_ready(self) -> str:
+        """Say what system software is not ready, or nothing."""
         fault = self.state("fm")
         if fault is None:
             return ""
         if fault.value in ("stopped", "never"):
             return "the Fabric Manager is not running"
-        if fault.value == "starting" and age < float(fault.argument or "0"):
-            return f"the Fabric Manager is still starting ({float(fault.argument) - age:.1f} s more)"
-        return ""
+        left = self._left(fault) if fault.value == "starting" else 0.0
+        return f"the Fabric Manager is still starting ({left:.1f} s more)" if left > 0 else ""
+
+    def _left(self, fault: Fault) -> float:
+        """Answer how many of its seconds a fault still has."""
+        since = next(since for spec, since in self._world.faults.items() if parse(spec) == fault)
+        return float(fault.argument) - (time.monotonic() - since)
 
     def illegal(self) -> str:
         """Say what is in an illegal state, or nothing."""
@@ -159,9 +175,11 @@ class Faults:
             return "the Fabric Manager was restarted while the GPUs stayed up; their registration is stale"
         return "a fault says so (state=illegal)" if self.state("state") else ""
 
-    def illegal_at_map(self) -> str:
-        """Say what is in an illegal state for mapping an object, whose documented answers have no 802."""
-        return self.illegal() or self.not_ready(float("inf"))
+    def status_of_illegal(self) -> Status:
+        """Answer what an illegal state is answered with: 401, or what ``fm=restarted:1`` says, as older drivers do."""
+        fault = self.state("fm")
+        told = fault.argument if fault is not None and fault.value == "restarted" else ""
+        return Status(int(told)) if told else Status.ILLEGAL_STATE
 
     def before(self, call: str) -> None:
         """Let the actions happen that befall ``call`` before it runs."""
@@ -191,4 +209,6 @@ class Faults:
         elif fault.kind == "kill-before":
             os.kill(os.getpid(), signal.SIGKILL)
         elif fault.kind == "fail":
-            raise Refused(fault.status, None, f"injected fault: {fault.value} was told to fail with {int(fault.status)}")
+            raise Refused(
+                fault.status, None, f"injected fault: {fault.value} was told to fail with {int(fault.status)}"
+            )

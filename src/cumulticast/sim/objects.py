@@ -64,12 +64,14 @@ def create_memory(
         raise
 
 
-def create_multicast(world: World, process: int, obj: int, size: int, num_devices: int, handle_types: int) -> None:
+def create_multicast(
+    world: World, process: int, obj: int, size: int, num_devices: int, handle_types: int, node: int
+) -> None:
     """Make a multicast object without devices; nothing is reserved for it yet."""
     _make_file(world.path_of("multicast", obj), 0)
     world.change(
-        "insert into multicast(id, process, size, num_devices, handle_types) values(?, ?, ?, ?, ?)",
-        (obj, process, size, num_devices, handle_types),
+        "insert into multicast(id, process, size, num_devices, handle_types, node) values(?, ?, ?, ?, ?, ?)",
+        (obj, process, size, num_devices, handle_types, node),
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from cumulticast.rules import Refused, memory, sharing, team_waits
+from cumulticast.rules import Refused, Rule, lifetime, memory, sharing, team_waits
 from cumulticast.sim.address_space import AddressSpace, Mapping
 from cumulticast.sim.backing import Backing
 from cumulticast.sim.contexts import Contexts
+from cumulticast.sim.detached import Detached
 from cumulticast.sim.handles import Handle, Handles
 from cumulticast.sim.heap import Heap
 from cumulticast.sim.machine import Device
@@ -31,13 +32,14 @@ class Process:
         self.machine = driver.machine
         self.node = driver.options.node
         self.devices = tuple(d for d in driver.machine.devices if d.node == self.node)
-        self.number = self.world.enter(os.getpid(), self.node)
+        self.number = self.world.enter(os.getpid(), self.node, driver.options.rank)
         self._made = 0
         self.handles = Handles()
         self.space = AddressSpace(self.world)
         self.contexts = Contexts()
         self.windows = Windows(self.world)
         self.backing = Backing(self.world)
+        self.detached = Detached()
         self.moves = self.space.moves
         self.heap = Heap(self)
         self.pools = Pools(self)
@@ -59,10 +61,15 @@ class Process:
             return
         if handle.kind == "multicast":
             self.windows.close(handle.obj)
-        if handle.kind == "memory":
+            self.detached.forget_object(handle.obj)
+        else:
             self.backing.forget(handle.obj)
-        touched = self.world.drop(handle.kind, handle.obj, self.number)
-        for obj in touched:
+        detached = self.world.drop(handle.kind, handle.obj, self.number)
+        if handle.kind == "multicast":
+            self.driver.judge(lifetime.object_outlives_binds, handle.value, self.world.binds_left(handle.obj))
+        self.driver.judge(lifetime.memory_outlives_binds, handle.value, len(detached))
+        self.detached.add(detached)
+        for obj in {place[0] for place in detached}:
             self.windows.refresh(obj)
 
     def unmap(self, mapping: Mapping) -> None:
@@ -117,8 +124,14 @@ class Process:
 
     def require_system(self) -> None:
         """Refuse a bind while the system is not ready (802) or in an illegal state (401)."""
-        self.driver.judge(team_waits.system_ready, self.driver.faults.not_ready(self.driver.age))
-        self.driver.judge(team_waits.state_legal, self.driver.faults.illegal())
+        faults = self.driver.faults
+        self.driver.judge(team_waits.system_ready, faults.not_ready())
+        self.require_state(team_waits.state_legal, faults.illegal())
+
+    def require_state(self, rule: Rule[...], problem: str) -> None:
+        """Refuse in an illegal state: 401, or 1 where a fault says so, as older drivers do."""
+        if problem:
+            raise Refused(self.driver.faults.status_of_illegal(), rule, str(rule.check(problem)))
 
     def await_team(self, thread: int, handle: Handle) -> None:
         """Wait until all devices of a multicast object have been added."""

@@ -3,17 +3,20 @@
 The world is a directory on tmpfs::
 
     world.db      devices, objects, teams, bindings, references (SQLite, write-ahead log; safe against a kill)
-    words         one 32-bit futex word per object: its generation, and what blocked calls sleep on
+    words         futex words: an object's generation, and what blocked calls sleep on
+    lives         a byte for each process, locked while it lives (lives.py)
+    turn          whose turn it is to change the world (turns.py)
     memory/ID     one sparse file per physical allocation
     multicast/ID  one empty file per multicast object, for its shareable descriptors
 
 A process refers to an object through one row of ``reference``; the object goes when the last row is gone and no
-shareable descriptor is open any more (each holds a shared lock on its own open file description). Objects are numbered by
-their makers: the process's number in the upper half, a count in the lower.
+shareable descriptor is open any more (each holds a shared lock on its own open file description). Objects are numbered
+by their makers: the process's number in the upper half, a count in the lower.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import mmap
@@ -21,58 +24,21 @@ import os
 import secrets
 import shutil
 import sqlite3
+import stat
 import tempfile
-import threading
+import time
 from pathlib import Path
 
 from cumulticast.sim import native
+from cumulticast.sim.detached import Place
 from cumulticast.sim.handles import Kind
+from cumulticast.sim.lives import OWNER, Lives
 from cumulticast.sim.machine import Machine, load
+from cumulticast.sim.schema import KINDS, TABLES, TABLES_SQL, VERSION
+from cumulticast.sim.turns import Turns
 
-SCHEMA_VERSION = 1
-SCHEMA = """
-create table world(key text primary key, value) without rowid;
-create table process(id integer primary key autoincrement, pid integer, node integer);
-create table device(id integer primary key, total integer, used integer not null default 0,
-                    unaligned integer not null default 0);
-create table reference(object integer, process integer, primary key(object, process)) without rowid;
-create table allocation(id integer primary key, process integer, size integer, location_type integer,
-                        location_id integer, node integer, device integer, handle_types integer, properties blob,
-                        exported integer not null default 0);
-create table multicast(id integer primary key, process integer, size integer, num_devices integer,
-                       handle_types integer, slot integer not null default 0, exported integer not null default 0);
-create table team(multicast integer, device integer, primary key(multicast, device)) without rowid;
-create table binding(multicast integer, device integer, mc_offset integer, size integer, allocation integer,
-                     mem_offset integer, headroom integer, primary key(multicast, device, mc_offset)) without rowid;
-create index binding_of_allocation on binding(allocation);
-create index slot_taken on multicast(slot) where slot;
-
--- Book-keeping that belongs to a row comes and goes with the row, in the same statement.
-create trigger allocated after insert on allocation begin
-    select raise(abort, 'device memory') from device where id = new.device and used + new.size > total;
-    insert into reference values(new.id, new.process);
-    update device set used = used + new.size where id = new.device;
-end;
-create trigger freed after delete on allocation begin
-    update device set used = used - old.size where id = old.device;
-end;
-create trigger created after insert on multicast begin
-    insert into reference values(new.id, new.process);
-end;
-create trigger destroyed after delete on multicast begin
-    delete from team where multicast = old.id;
-end;
-create trigger bound after insert on binding begin
-    update multicast set slot = 1 where id = new.multicast and not slot;
-    update device set unaligned = unaligned + 1 where id = new.device and new.headroom;
-end;
-create trigger unbound after delete on binding begin
-    update device set unaligned = unaligned - 1 where id = old.device and old.headroom;
-end;
-"""
-KINDS: tuple[Kind, ...] = ("memory", "multicast")
-TABLES: dict[Kind, str] = {"memory": "allocation", "multicast": "multicast"}
-WORDS = 1 << 20
+PREFIX = "cumulticast-"
+WORDS = 1 << 16
 FAULTS_WORD = 0
 CALM = 0xFFFF_FFFF
 
@@ -90,26 +56,30 @@ def default_root() -> Path:
 class Transaction:
     """``with world.transaction() as db``: all of it, or nothing."""
 
-    __slots__ = ("_connection", "_lock")
+    __slots__ = ("_connection", "_turns")
 
-    def __init__(self, connection: sqlite3.Connection, lock: threading.RLock) -> None:
+    def __init__(self, connection: sqlite3.Connection, turns: Turns) -> None:
         self._connection = connection
-        self._lock = lock
+        self._turns = turns
 
     def __enter__(self) -> sqlite3.Connection:
-        self._lock.acquire()
+        self._turns.__enter__()
         try:
             self._connection.execute("begin immediate")
         except BaseException:
-            self._lock.release()
+            self._turns.__exit__()
             raise
         return self._connection
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             self._connection.execute("rollback" if kind else "commit")
+        except sqlite3.Error:  # a full file system can refuse the commit, too
+            if self._connection.in_transaction:
+                self._connection.execute("rollback")
+            raise
         finally:
-            self._lock.release()
+            self._turns.__exit__()
 
 
 class World:
@@ -124,14 +94,16 @@ class World:
         self._root = str(path)
         self.machine = machine
         self.owned = owned
-        self._lock = threading.RLock()
+        self.lives = Lives(path / "lives")
+        if owned:
+            self.lives.hold(OWNER)
+        self._turns = Turns(path / "turn")
         self._connection = self._connect()
-        words = os.open(path / "words", os.O_RDWR | os.O_CLOEXEC)
-        self._words = mmap.mmap(words, WORDS * 4)
-        os.close(words)
+        self._words = self._map_words()
         self._words_address = native.address_of(self._words)
-        self._faults: tuple[int, tuple[str, ...]] = (-1, ())
+        self._faults: tuple[int, dict[str, float]] = (-1, {})
         self.identity = int(self.value("identity"))
+        self.began = float(self.value("began"))
 
     # ---- coming and going
 
@@ -139,55 +111,69 @@ class World:
     def create(cls, machine: Machine, *, profile: str, faults: tuple[str, ...] = (), path: Path | None = None) -> World:
         """Make a new world for ``machine``, in ``path`` or in a directory of its own."""
         if path is None:
-            path = Path(tempfile.mkdtemp(prefix="cumulticast-", dir=default_root()))
+            path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=default_root()))
         else:
             path.mkdir(mode=0o700, parents=True, exist_ok=False)
+        try:
+            cls._furnish(path, machine, profile, faults)
+            return cls(path, machine, owned=True)
+        except (OSError, sqlite3.Error) as error:
+            shutil.rmtree(path, ignore_errors=True)
+            free = shutil.disk_usage(path.parent).free
+            raise WorldError(f"no world can be made in {path.parent} ({free} bytes free): {error}") from error
+
+    @staticmethod
+    def _furnish(path: Path, machine: Machine, profile: str, faults: tuple[str, ...]) -> None:
+        """Make the files of a new world."""
         for name in KINDS:
             (path / name).mkdir(mode=0o700)
+        Lives.make(path / "lives")
         with open(path / "words", "wb") as words:
-            words.truncate(WORDS * 4)
+            os.posix_fallocate(words.fileno(), 0, WORDS * 4)  # they are written through a mapping: never by SIGBUS
         values = {
-            "schema": SCHEMA_VERSION,
+            "schema": VERSION,
             "machine": machine.name,
             "devices": machine.devices_per_node,
             "nodes": machine.nodes,
             "profile": profile,
-            "faults": json.dumps(faults),
+            "faults": json.dumps(dict.fromkeys(faults, time.monotonic())),
             "identity": secrets.randbits(62),
+            "began": time.time(),
         }
         connection = sqlite3.connect(path / "world.db", isolation_level=None)
-        connection.execute("pragma journal_mode=wal")
-        connection.executescript(SCHEMA)
-        connection.executemany("insert into world values(?, ?)", values.items())
-        totals = [(index, machine.total_memory) for index in range(machine.device_count)]
-        connection.executemany("insert into device(id, total) values(?, ?)", totals)
-        connection.close()
-        return cls(path, machine, owned=True)
+        try:
+            connection.execute("pragma journal_mode=wal")
+            connection.executescript(TABLES_SQL)
+            connection.executemany("insert into world values(?, ?)", values.items())
+            totals = [(index, machine.total_memory) for index in range(machine.device_count)]
+            connection.executemany("insert into device(id, total) values(?, ?)", totals)
+        finally:
+            connection.close()
 
     @classmethod
     def open(cls, path: Path) -> World:
-        """Open a world that somebody made."""
-        database = path / "world.db"
-        if not database.is_file():
-            raise WorldError(f"{path} is not a world: it has no world.db")
-        connection = sqlite3.connect(database, isolation_level=None)
+        """Open a world that somebody made; only its owner may.
+
+        Raises
+        ------
+        WorldError
+            It is somebody else's, or open to others, or no world, or damaged; the text says which file and why.
+        """
+        check_rights(path)
+        values = read_values(path)
+        machine = load(str(values["machine"]), devices=int(values["devices"]), nodes=int(values["nodes"]))
         try:
-            values = dict(connection.execute("select key, value from world"))
-        except sqlite3.Error as error:
-            raise WorldError(f"{database} cannot be read: {error}") from error
-        finally:
-            connection.close()
-        if values.get("schema") != SCHEMA_VERSION:
-            raise WorldError(f"{database} has schema {values.get('schema')}, this version reads {SCHEMA_VERSION}")
-        machine = load(values["machine"], devices=values["devices"], nodes=values["nodes"])
-        return cls(path, machine, owned=False)
+            return cls(path, machine, owned=False)
+        except (OSError, sqlite3.Error, ValueError) as error:
+            raise WorldError(f"the world {path} is damaged: {error}") from error
 
     def close(self) -> None:
         """Leave the world; its owner removes the directory."""
-        with self._lock:
-            self._connection.close()
-            if self.owned:
-                shutil.rmtree(self.path, ignore_errors=True)
+        self._connection.close()
+        self._turns.close()
+        self.lives.close()
+        if self.owned:
+            shutil.rmtree(self.path, ignore_errors=True)
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -197,20 +183,35 @@ class World:
             connection.execute(f"pragma {pragma}")
         return connection
 
+    def _map_words(self) -> mmap.mmap:
+        fd = os.open(self.path / "words", os.O_RDWR | os.O_CLOEXEC)
+        try:
+            if os.fstat(fd).st_size != WORDS * 4:
+                raise ValueError(f"{self.path / 'words'} has {os.fstat(fd).st_size} bytes, not {WORDS * 4}")
+            return mmap.mmap(fd, WORDS * 4)
+        finally:
+            os.close(fd)
+
     # ---- reading and changing
 
     def transaction(self) -> Transaction:
         """Hold the world's one write lock; commit at the end, roll back on any exception."""
-        return Transaction(self._connection, self._lock)
+        return Transaction(self._connection, self._turns)
 
     def change(self, statement: str, values: tuple[object, ...]) -> None:
         """Make one change that is whole by itself."""
-        with self._lock:
+        with self._turns:
             self._connection.execute(statement, values)
 
+    def recover(self) -> None:
+        """Undo what a signal handler's exception cut off half-way in this thread."""
+        if self._connection.in_transaction and self._turns.mine:
+            self._connection.execute("rollback")
+        self._turns.recover()
+
     def rows(self, query: str, *values: int | str) -> list[tuple[int, ...]]:
-        """Answer the rows of a query outside any transaction."""
-        with self._lock:
+        """Answer the rows of a query, as of now; another thread's open change is waited for."""
+        with self._turns.local:
             return self._connection.execute(query, values).fetchall()
 
     def exists(self, kind: Kind, obj: int) -> bool:
@@ -248,27 +249,31 @@ class World:
         return CALM if self.faults else native.load_word(self.fault_address)
 
     @property
-    def faults(self) -> tuple[str, ...]:
-        """The fault specifications in force, for every process of the world."""
+    def faults(self) -> dict[str, float]:
+        """The fault specifications in force, for every process of the world, and since when (time.monotonic)."""
         generation = native.load_word(self.fault_address)
         if self._faults[0] != generation:
-            self._faults = (generation, tuple(json.loads(str(self.value("faults")))))
+            self._faults = (generation, json.loads(str(self.value("faults"))))
         return self._faults[1]
 
     def set_faults(self, specs: tuple[str, ...]) -> None:
-        """Replace the fault specifications in force."""
+        """Replace the fault specifications in force; those that were in force before keep their age."""
         with self.transaction() as db:
-            db.execute("update world set value = ? where key = 'faults'", (json.dumps(specs),))
+            since = {spec: self.faults.get(spec, time.monotonic()) for spec in specs}
+            db.execute("update world set value = ? where key = 'faults'", (json.dumps(since),))
         native.add_and_wake(self.fault_address)
 
     # ---- processes and references
 
-    def enter(self, pid: int, node: int) -> int:
-        """Register a process and answer its number in this world."""
+    def enter(self, pid: int, node: int, rank: int | None) -> int:
+        """Register a process, alive as of now, and answer its number in this world."""
+        self.reap()
         with self.transaction() as db:
-            cursor = db.execute("insert into process(pid, node) values(?, ?)", (pid, node))
-            assert cursor.lastrowid is not None
-            return cursor.lastrowid
+            insert = "insert into process(pid, node, rank, since) values(?, ?, ?, ?)"
+            number = db.execute(insert, (pid, node, rank, time.time())).lastrowid
+            assert number is not None
+            self.lives.hold(number)
+        return number
 
     def leave(self, process: int) -> None:
         """Forget a process and everything that only it referred to."""
@@ -276,21 +281,52 @@ class World:
             query = f"select object from reference join {TABLES[kind]} on id = object where reference.process = ?"
             for (obj,) in self.rows(query, process):
                 self.drop(kind, obj, process)
-        with self.transaction() as db:
-            db.execute("delete from process where id = ?", (process,))
+        self._remove_strays(process)
+        self.change("delete from process where id = ?", (process,))
+        self.lives.let_go(process)
+
+    def dead(self) -> list[int]:
+        """Answer the processes that died without leaving."""
+        return [number for (number,) in self.rows("select id from process") if not self.lives.alive(number)]
+
+    def reap(self) -> list[int]:
+        """Clean up after processes that died, as the kernel driver does; answer their pids."""
+        pids: list[int] = []
+        for number in self.dead():
+            pids += [pid for (pid,) in self.rows("select pid from process where id = ?", number)]
+            self.leave(number)
+        return pids
+
+    def _remove_strays(self, process: int) -> None:
+        """Remove files that a process made and died before it could enter them in the books."""
+        for kind in KINDS:
+            for name in os.listdir(f"{self._root}/{kind}"):
+                if name.isdecimal() and int(name) >> 32 == process and not self.exists(kind, int(name)):
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(self.path_of(kind, int(name)))
 
     def refer(self, db: sqlite3.Connection, obj: int, process: int) -> None:
         """Let a process refer to an object (inside a transaction)."""
         db.execute("insert or ignore into reference values(?, ?)", (obj, process))
 
-    def drop(self, kind: Kind, obj: int, process: int) -> list[int]:
-        """Take a process's reference away; answer the multicast objects that changed because memory went."""
+    def drop(self, kind: Kind, obj: int, process: int) -> list[Place]:
+        """Take a process's reference away; answer the binds that ended because memory went."""
         with self.transaction() as db:
             db.execute("delete from reference where object = ? and process = ?", (obj, process))
-            touched = self._collect(db, kind, obj)
-        for changed in touched:
-            self.changed(changed)
-        return touched
+            detached = self._collect(db, kind, obj)
+        self._changed(detached)
+        return detached
+
+    def _changed(self, detached: list[Place]) -> None:
+        for obj in {place[0] for place in detached}:
+            self.changed(obj)
+
+    def binds_left(self, obj: int) -> int:
+        """Count the binds of a multicast object that nobody refers to any more."""
+        query = (
+            "select count(*) from binding where multicast = ? and not exists(select 1 from reference where object = ?)"
+        )
+        return self.rows(query, obj, obj)[0][0]
 
     # ---- the end of objects
 
@@ -298,7 +334,7 @@ class World:
         """Answer the file of an object; ``kind`` is memory or multicast. (A str: pathlib cost a tenth of a cycle.)"""
         return f"{self._root}/{kind}/{obj}"
 
-    def _collect(self, db: sqlite3.Connection, kind: Kind, obj: int) -> list[int]:
+    def _collect(self, db: sqlite3.Connection, kind: Kind, obj: int) -> list[Place]:
         """Remove an object nobody refers to. A descriptor in flight keeps it; so does, for multicast, memory bound to it."""
         unused = "not exists(select 1 from reference where object = id)"
         if kind == "multicast":
@@ -308,20 +344,24 @@ class World:
         if row is None or (row[0] and self._descriptor_open(self.path_of(kind, obj))):
             return []
         db.execute(f"delete from {table} where id = ?", (obj,))
-        os.unlink(self.path_of(kind, obj))
+        with contextlib.suppress(FileNotFoundError):  # a process died right here and did not commit
+            os.unlink(self.path_of(kind, obj))
         return self._detach(db, obj) if kind == "memory" else []
 
-    def _detach(self, db: sqlite3.Connection, memory: int) -> list[int]:
-        """Unbind memory that is gone, as the kernel driver does; answer the multicast objects it was bound to."""
-        rows = db.execute("delete from binding where allocation = ? returning multicast", (memory,)).fetchall()
-        objects = sorted({multicast for (multicast,) in rows})
-        for multicast in objects:
+    def _detach(self, db: sqlite3.Connection, memory: int) -> list[Place]:
+        """Unbind memory that is gone, as the kernel driver does; answer where it was bound."""
+        query = "delete from binding where allocation = ? returning multicast, device, mc_offset"
+        places: list[Place] = db.execute(query, (memory,)).fetchall()
+        for multicast in sorted({place[0] for place in places}):
             self._collect(db, "multicast", multicast)
-        return objects
+        return places
 
     def _descriptor_open(self, path: str) -> bool:
         """Tell whether an exported descriptor of the file is still open somewhere."""
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -336,6 +376,40 @@ class World:
             query = f"select id from {TABLES[kind]} where exported and id not in (select object from reference)"
             for (obj,) in self.rows(query):
                 with self.transaction() as db:
-                    touched = self._collect(db, kind, obj)
-                for changed in touched:
-                    self.changed(changed)
+                    detached = self._collect(db, kind, obj)
+                self._changed(detached)
+
+
+# ---- worlds of others, and damaged ones
+
+
+def check_rights(path: Path) -> None:
+    """Refuse a directory that is not this user's alone."""
+    try:
+        found = path.lstat()
+    except OSError as error:
+        raise WorldError(f"{path} is not a world: {error.strerror}") from error
+    if not stat.S_ISDIR(found.st_mode):
+        raise WorldError(f"{path} is not a world: it is no directory")
+    if found.st_uid != os.geteuid():
+        raise WorldError(f"{path} belongs to user {found.st_uid}, and this is user {os.geteuid()}")
+    if found.st_mode & 0o077:
+        rights = stat.S_IMODE(found.st_mode)
+        raise WorldError(f"{path} is open to others (mode {rights:04o}); make it 0700")
+
+
+def read_values(path: Path) -> dict[str, int | float | str]:
+    """Read a world's own values without becoming a part of it."""
+    database = path / "world.db"
+    if not database.is_file():
+        raise WorldError(f"{path} is not a world: it has no world.db")
+    connection = sqlite3.connect(f"file:{database}?mode=rw", uri=True, isolation_level=None)
+    try:
+        values: dict[str, int | float | str] = dict(connection.execute("select key, value from world"))
+    except sqlite3.Error as error:
+        raise WorldError(f"{database} cannot be read: {error}") from error
+    finally:
+        connection.close()
+    if values.get("schema") != VERSION:
+        raise WorldError(f"{database} has schema {values.get('schema')}, this version reads {VERSION}")
+    return values

@@ -59,7 +59,8 @@ def mem_map(process: Process, thread: int, ptr: int, size: int, offset: int, han
         judge(mapping.map_free, ptr, size, taken.base, taken.size)
     if found.kind == "multicast":
         process.await_team(thread, found)
-        judge(multicast_mapping.map_state_legal, process.driver.faults.illegal_at_map())
+        faults = process.driver.faults
+        process.require_state(multicast_mapping.map_state_legal, faults.illegal() or faults.not_ready())
     map_into(process, ptr, size, offset, found)
 
 

@@ -173,9 +173,7 @@ def enter(process: Process, target: Handle, piece: Piece, bound: Bound) -> None:
             if other.headroom and bound.mc_offset >= other.end:
                 judge(rubin.behind_headroom, *place, machine.multicast_granularity)
             judge(binding.disjoint, bound.device, bound.mc_offset, end - bound.mc_offset, other.mc_offset, other.size)
-        twice = objects.bound_twice(
-            db, target.obj, bound.allocation, bound.mem_offset, bound.mem_offset + bound.size
-        )
+        twice = objects.bound_twice(db, target.obj, bound.allocation, bound.mem_offset, bound.mem_offset + bound.size)
         if twice is not None:
             judge(bound_memory.memory_bound_once, bound.mem_offset, bound.size, twice.mem_offset, twice.size)
         if not known.slot:
@@ -186,6 +184,7 @@ def enter(process: Process, target: Handle, piece: Piece, bound: Bound) -> None:
             stock = machine.unaligned_binds if stock is None else stock
             judge(rubin.unaligned_stock, objects.unaligned_used(db, bound.device), stock)
         objects.bind(db, target.obj, bound)
+    process.detached.forget((target.obj, bound.device, bound.mc_offset), bound.size)
     process.world.changed(target.obj)
 
 
@@ -210,6 +209,10 @@ def multicast_unbind(process: Process, mc: int, dev: int, mc_offset: int, size: 
         known = objects.read_object(db, target.obj)
         judge(unbinding.unbind_device_in_team, device.index, known.team)
         bound = objects.bound_at(db, target.obj, device.index, mc_offset)
+        if bound is None and (place := (target.obj, device.index, mc_offset)) in process.detached:
+            judge(unbinding.unbound_before_freed, device.index, mc_offset, False)
+            process.detached.forget(place)
+            return
         if bound is None:
             judge(unbinding.bound_here, device.index, mc_offset, objects.bound_offsets(db, target.obj, device.index))
         assert bound is not None

@@ -26,9 +26,8 @@ def multicast_create(process: Process, prop: bytes) -> int:
     judge(multicast_object.object_size_recommended, wanted.size, machine.recommended_granularity(wanted.size))
     judge(multicast_object.team_fits_fabric, wanted.num_devices, machine.device_count)
     obj = process.next_object()
-    objects.create_multicast(
-        process.world, process.number, obj, wanted.size, wanted.num_devices, wanted.handle_types
-    )
+    size, types = wanted.size, wanted.handle_types
+    objects.create_multicast(process.world, process.number, obj, size, wanted.num_devices, types, process.node)
     return process.adopt(
         Handle(
             process.handles.next_value(),

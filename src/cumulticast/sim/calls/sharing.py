@@ -17,7 +17,8 @@ from cumulticast.sim.entry import entry
 from cumulticast.sim.handles import Handle, Kind
 from cumulticast.sim.lookup import any_handle
 from cumulticast.sim.process import Process
-from cumulticast.sim.shared import KINDS, TABLES, World
+from cumulticast.sim.schema import KINDS, TABLES
+from cumulticast.sim.shared import World
 from cumulticast.sim.structs import FABRIC
 
 _FABRIC = struct.Struct("<8sQQ32s8x")

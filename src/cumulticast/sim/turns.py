@@ -1,0 +1,56 @@
+"""Turns: who may change the world now. SQLite alone would let writers sleep and try again; this lets them queue.
+
+A POSIX lock on one byte: it wakes the next in line at once, a kill releases it, and a forked child does not inherit it.
+Inside a process a re-entrant lock keeps the threads apart.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+from pathlib import Path
+
+
+class Turns:
+    """``with turns:`` around each change."""
+
+    __slots__ = ("_depth", "_fd", "_owner", "local")
+
+    def __init__(self, path: Path) -> None:
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self.local = threading.RLock()
+        self._owner = 0
+        self._depth = 0
+
+    @property
+    def mine(self) -> bool:
+        """Whether it is this thread's turn."""
+        return self._owner == threading.get_ident()
+
+    def __enter__(self) -> None:
+        self.local.acquire()
+        self._owner = threading.get_ident()
+        self._depth += 1
+        if self._depth == 1:
+            try:
+                fcntl.lockf(self._fd, fcntl.LOCK_EX, 1, 0)
+            except BaseException:
+                self.__exit__()
+                raise
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._owner = 0
+            fcntl.lockf(self._fd, fcntl.LOCK_UN, 1, 0)
+        self.local.release()
+
+    def recover(self) -> None:
+        """Give up this thread's turn, however deep: an exception of a signal handler cut it off."""
+        while self.mine:
+            self.__exit__()
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._fd)
