@@ -18,7 +18,7 @@ def left_behind(driver: Driver) -> list[str]:
     if process is None:
         return []
     found = {
-        "handles": len(process.handles),
+        "handles": len(process.handles.held()),
         "reservations": len(process.space.reservations),
         "mappings": len(process.space.mappings),
         "allocations": len(process.heap.blocks),
