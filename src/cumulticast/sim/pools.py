@@ -30,7 +30,7 @@ class Pool:
     location, handle_types, max_size
         As created; ``max_size`` 0 is no limit.
     default_of
-        The ordinal whose default pool it is, or None.
+        The location whose default pool it is, or None.
     access
         CUmemAccess_flags of each location.
     reuse
@@ -45,7 +45,7 @@ class Pool:
     location: Location
     handle_types: int
     max_size: int
-    default_of: int | None
+    default_of: Location | None
     arena: Arena
     access: dict[Location, int]
     reuse: dict[int, int] = field(default_factory=lambda: {1: 1, 2: 1, 3: 1})
@@ -63,13 +63,13 @@ class Pool:
 
 
 class Pools:
-    """All pools of a process: one default pool for each device, and those that were created."""
+    """All pools of a process: one default pool for each location, and those that were created."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
         self._pools: dict[int, Pool] = {}
-        self._defaults: dict[int, Pool] = {}
-        self._current: dict[int, Pool] = {}
+        self._defaults: dict[Location, Pool] = {}
+        self._current: dict[Location, Pool] = {}
         self._made = 0
 
     def __len__(self) -> int:
@@ -81,7 +81,7 @@ class Pools:
         pool = self._pools.get(value)
         return None if pool is None or pool.destroyed else pool
 
-    def create(self, location: Location, handle_types: int, max_size: int, default_of: int | None = None) -> Pool:
+    def create(self, location: Location, handle_types: int, max_size: int, default_of: Location | None = None) -> Pool:
         """Make a pool; nothing is reserved yet."""
         self._made += 1
         arena = Arena(self._process, Kind(location, handle_types, CHUNK, CHUNK))
@@ -91,24 +91,24 @@ class Pools:
         self._pools[value] = pool
         return pool
 
-    def default(self, ordinal: int) -> Pool:
-        """Answer a device's default pool."""
-        if ordinal not in self._defaults:
-            self._defaults[ordinal] = self.create((DEVICE, ordinal), 0, 0, ordinal)
-        return self._defaults[ordinal]
+    def default(self, location: Location) -> Pool:
+        """Answer the default pool of a device, of the host, or of one of its nodes."""
+        if location not in self._defaults:
+            self._defaults[location] = self.create(location, 0, 0, location)
+        return self._defaults[location]
 
-    def current(self, ordinal: int) -> Pool:
-        """Answer the pool from which cuMemAllocAsync takes."""
-        return self._current.get(ordinal) or self.default(ordinal)
+    def current(self, location: Location) -> Pool:
+        """Answer the pool in use for a location; cuMemAllocAsync takes from that of its stream's device."""
+        return self._current.get(location) or self.default(location)
 
-    def set_current(self, ordinal: int, pool: Pool) -> None:
-        """Let cuMemAllocAsync take from another pool."""
-        self._current[ordinal] = pool
+    def set_current(self, location: Location, pool: Pool) -> None:
+        """Put another pool in use for a location."""
+        self._current[location] = pool
 
     def destroy(self, pool: Pool) -> None:
-        """End a pool; its memory goes with the last block. A device that used it goes back to its default."""
+        """End a pool; its memory goes with the last block. A location that used it goes back to its default."""
         pool.destroyed = True
-        self._current = {ordinal: other for ordinal, other in self._current.items() if other is not pool}
+        self._current = {place: other for place, other in self._current.items() if other is not pool}
         self._forget_finished(pool)
 
     def _forget_finished(self, pool: Pool) -> None:

@@ -6,7 +6,6 @@ from cumulticast.rules import Refused, Status, general, pools
 from cumulticast.sim.calls.heap import free
 from cumulticast.sim.calls.stream import stream_of
 from cumulticast.sim.entry import entry
-from cumulticast.sim.lookup import device_of
 from cumulticast.sim.pools import Pool
 from cumulticast.sim.process import Process
 from cumulticast.sim.streams import enqueue
@@ -40,7 +39,7 @@ def pool_of(process: Process, value: int) -> Pool:
 def mem_alloc_async(process: Process, thread: int, call: str, size: int, stream: int) -> int:
     """Allocate from the current pool of the stream's device; no bytes are address 0 (recorded)."""
     where = stream_of(process, thread, stream, call)
-    return allocate(process, process.pools.current(where.context.ordinal), size)
+    return allocate(process, process.pools.current((DEVICE, where.context.ordinal)), size)
 
 
 @entry("cuMemAllocFromPoolAsync")
@@ -91,16 +90,15 @@ def mem_pool_create(process: Process, properties: bytes) -> int:
 
 def check_props(process: Process, props: PoolProps) -> None:
     """Refuse kinds of memory and places that do not exist; no such device is 1 here, not 101 (recorded)."""
-    kind, number = props.location_type, props.location_id
-    places = {
-        DEVICE: range(len(process.devices)),
-        HOST_NUMA: process.machine.host_numa_nodes,
-        HOST: (number,),
-    }
-    judge = process.driver.judge
-    judge(pools.pool_properties, "alloc_type", props.alloc_type, (PINNED,))
-    judge(pools.pool_properties, "location.type", kind, tuple(places))
-    judge(pools.pool_properties, "location.id", number, tuple(places[kind]))
+    process.driver.judge(pools.pool_properties, "alloc_type", props.alloc_type, (PINNED,))
+    check_place(process, props.location_type, props.location_id)
+
+
+def check_place(process: Process, kind: int, number: int) -> None:
+    """Refuse a location (1) that does not exist."""
+    places = {DEVICE: range(len(process.devices)), HOST_NUMA: process.machine.host_numa_nodes, HOST: (number,)}
+    process.driver.judge(pools.pool_properties, "location.type", kind, tuple(places))
+    process.driver.judge(pools.pool_properties, "location.id", number, tuple(places[kind]))
 
 
 @entry("cuMemPoolDestroy")
@@ -109,27 +107,6 @@ def mem_pool_destroy(process: Process, pool: int) -> None:
     found = pool_of(process, pool)
     process.driver.judge(pools.pool_not_default, pool, found.default_of is not None)
     process.pools.destroy(found)
-
-
-@entry("cuDeviceGetDefaultMemPool")
-def device_get_default_mem_pool(process: Process, dev: int) -> int:
-    """Answer a device's default pool."""
-    return process.pools.default(device_of(process, dev).ordinal).value
-
-
-@entry("cuDeviceGetMemPool")
-def device_get_mem_pool(process: Process, dev: int) -> int:
-    """Answer the pool from which cuMemAllocAsync takes on a device."""
-    return process.pools.current(device_of(process, dev).ordinal).value
-
-
-@entry("cuDeviceSetMemPool")
-def device_set_mem_pool(process: Process, dev: int, pool: int) -> None:
-    """Let cuMemAllocAsync take from another pool of this device."""
-    ordinal, found = device_of(process, dev).ordinal, pool_of(process, pool)
-    if found.location != (DEVICE, ordinal):
-        raise Refused(Status.INVALID_DEVICE, None, f"pool {pool:#x} is not of device {dev}")
-    process.pools.set_current(ordinal, found)
 
 
 @entry("cuMemPoolTrimTo")
