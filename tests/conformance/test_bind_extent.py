@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from builders import PAGE, STEP, Bind, accepted, mapped, memory, piece, read, reserve, team, use
+from builders import PAGE, STEP, Bind, accepted, access, ask, mapped, memory, piece, read, reserve, team, use
 from cuda.bindings._v2 import driver
 
 from cumulticast import multimem
@@ -25,8 +25,6 @@ def test_a_bind_beyond_the_extent_is_refused(bind: Bind) -> None:
 
 
 def refused_with_findings(call, *args):
-    from builders import ask
-
     answer = ask(call, *args)
     return answer.status, answer.refused, answer.found
 
@@ -38,17 +36,11 @@ def test_the_extent_can_be_mapped_and_used() -> None:
         assert accepted(driver.multicast_bind_mem, mc, 0, mem, 0, 2 * STEP, 0) == "MC308"
     ptr = reserve(2 * STEP)
     assert accepted(driver.mem_map, ptr, 2 * STEP, 0, mc, 0) == "MC505"
-    driver.mem_set_access(ptr, 2 * STEP, _both(), 2)
+    driver.mem_set_access(ptr, 2 * STEP, access(0, 1), 2)
     multimem.store(ptr + 2 * STEP - 8, np.arange(8, dtype=np.uint8))
     for dev, mem in enumerate(memories):
         use(dev)
         assert (read(mapped(mem, 2 * STEP, [dev]) + 2 * STEP - 8, 8) == np.arange(8)).all()
-
-
-def _both():
-    from builders import access
-
-    return access(0, 1)
 
 
 def test_a_mapping_beyond_the_extent_is_refused() -> None:
