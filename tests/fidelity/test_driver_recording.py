@@ -48,7 +48,6 @@ NO_EXPORT = "export of pools is not simulated"
 DECLARED = {
     "alloc.raw.info_null": "the call table wants both outputs of cuMemGetInfo",
     "copies.past.start": "there, something else of the driver's lay behind the allocation",
-    "pools.access.get_vmm": "cuMemGetAccess knows mappings only",
     "pools.export.default": NO_EXPORT,
     "streams.copy_attributes": "stream attributes are not simulated",
     "streams.attach": "attaching managed memory is not simulated",
