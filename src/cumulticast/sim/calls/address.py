@@ -131,11 +131,11 @@ def mem_unmap(process: Process, ptr: int, size: int) -> None:
 @entry("cuMemSetAccess")
 def mem_set_access(process: Process, ptr: int, size: int, desc: bytes, count: int) -> None:
     """Say who may touch whole mappings, and how."""
-    judge, step = process.driver.judge, process.machine.memory_granularity
+    judge = process.driver.judge
     judge(general.pointer_given, "ptr", ptr)
     judge(access.access_size_positive, size)
     judge(access.access_count, count)
-    judge(access.access_size_aligned, size, step)
+    check_range(process, ptr, size)
     inside = process.space.mappings.within(ptr, size)
     judge(access.access_mapped, ptr, size, first_gap(inside, ptr, size))
     for found in inside:
@@ -147,6 +147,16 @@ def mem_set_access(process: Process, ptr: int, size: int, desc: bytes, count: in
             check_grant(process, found, kind, number)
     for found in inside:
         process.space.set_access(found, dict(grants))
+
+
+def check_range(process: Process, ptr: int, size: int) -> None:
+    """Hold the range of an access change to the granularity of what lies there."""
+    judge, found = process.driver.judge, process.space.mappings.at(ptr)
+    if found is not None and found.handle.kind == "multicast":
+        judge(multicast_mapping.access_size_granularity, size, process.machine.multicast_granularity)
+        judge(multicast_mapping.access_ptr_granularity, ptr, process.machine.multicast_granularity)
+    else:
+        judge(access.access_size_aligned, size, process.machine.memory_granularity)
 
 
 def first_gap(inside: list[Mapping], ptr: int, size: int) -> int | None:
