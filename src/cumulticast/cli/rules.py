@@ -91,14 +91,15 @@ def show_page(rule: Rule[Any]) -> None:
     for block in rule.page.split("\n\n"):
         code = block.startswith("    ")
         out.print(block if code else " ".join(block.split()), "", sep="\n", soft_wrap=code)
-    facts = Table.grid(padding=(0, 2))
-    facts.add_column(style="cyan", no_wrap=True)
-    for name, value in _facts(rule):
-        facts.add_row(name, value)
-    out.print(facts)
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="cyan", no_wrap=True)
+    for name, value in facts(rule):
+        grid.add_row(name, value)
+    out.print(grid)
 
 
-def _facts(rule: Rule[Any]) -> list[tuple[str, str]]:
+def facts(rule: Rule[Any]) -> list[tuple[str, str]]:
+    """Answer what the book knows of a rule beside its page: name and value."""
     status = "none" if rule.status is None else f"{int(rule.status)} ({rule.status.cuda_name})"
     held = {"always": "in both profiles", "strict": "in profile strict", "hardware": "in profile hardware"}[
         rule.held
