@@ -7,7 +7,7 @@ from cuda.bindings import driver as cu
 
 import cumulticast.sim as sim
 from answers import ok, status
-from conftest import left_behind
+from leaks import left_behind
 
 core = pytest.importorskip("cuda.core")
 MIB = 1 << 20
