@@ -262,3 +262,8 @@ def test_unmapping_waits_for_the_copy(context, machine):
     assert len(answers) == rounds
     assert set(answers) <= {0, INVALID_VALUE}  # before the free, or after it
     ok(cu.cuMemFree(source))
+
+
+def test_mapped_device_memory_is_not_registered_as_host_memory(mapped):
+    mapped.grant(1, 3)  # the host could write there; device 0 must not get in by this door
+    assert status(cu.cuMemHostRegister(mapped.base, PAGE, 0)) == INVALID_VALUE

@@ -43,13 +43,11 @@ def test_unknown_flags_are_refused_and_the_highest_known_is_not(context):
 
 def test_host_functions_run_in_order_between_other_work(context):
     seen = []
-    memory, stream = ok(cu.cuMemAlloc(4)), ok(cu.cuStreamCreate(0))
+    memory, stream = int(ok(cu.cuMemAllocHost(4))), ok(cu.cuStreamCreate(0))
 
     @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
     def look(data):
-        host = bytearray(4)
-        ok(cu.cuMemcpyDtoH(host, memory, 4))
-        seen.append((data, bytes(host)))
+        seen.append((data, ctypes.string_at(memory, 4)))
 
     function = cu.CUhostFn(ctypes.cast(look, ctypes.c_void_p).value)
     for value in (1, 2):
@@ -58,7 +56,7 @@ def test_host_functions_run_in_order_between_other_work(context):
     ok(cu.cuStreamSynchronize(stream))
     assert seen == [(1, b"\1" * 4), (2, b"\2" * 4)]
     assert status(cu.cuLaunchHostFunc(stream, 0, 0)) == INVALID_VALUE
-    ok(cu.cuStreamDestroy(stream)), ok(cu.cuMemFree(memory))
+    ok(cu.cuStreamDestroy(stream)), ok(cu.cuMemFreeHost(memory))
 
 
 def test_callbacks_get_stream_status_and_data(context):

@@ -80,6 +80,8 @@ def check_registration(process: Process, p: int, size: int, flags: int) -> None:
         raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x} has bits beyond 0xf")
     if flags & IOMEMORY:
         raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x}: {p:#x} is no memory of an I/O device")
+    if process.space.mappings.within(p, size):
+        raise Refused(Status.INVALID_VALUE, None, f"[{p:#x}, {p + size:#x}) holds mapped device memory")
     for other in process.heap.blocks.within(p, size)[:1]:
         process.driver.judge(contexts.host_registered_once, p, size, other.base, other.size)
     if p + size > 1 << 64 or not (native.readable if flags & READ_ONLY else native.writable)(p, size):
