@@ -152,7 +152,7 @@ def memory_outlives_binds(handle: int, binds: int) -> str | None:
     kind="undefined",
     evidence="assumed",
     source=(
-        Note("settled here", "no document says what the last release does to binds; they go with the object"),
+        Note("settled here", "no document says what the last release does to binds; the object stays until they go"),
         Note("public report", "several clients release without unbinding"),
     ),
     spec=("RL4",),
@@ -160,8 +160,9 @@ def memory_outlives_binds(handle: int, binds: int) -> str | None:
 def object_outlives_binds(handle: int, binds: int) -> str | None:
     """Unbind this process's memory before giving up the last reference to the object.
 
-    Here the binds go with the object, and its slot is free again. For logical endpoints, the newer sibling of
-    multicast objects, exactly that is documented; for multicast objects nothing is.
+    Here the object then lives on without a name, and keeps its multicast slot, until its binds go with the memory
+    they bind: nobody can unbind them any more. For logical endpoints, the newer sibling of multicast objects, it
+    is documented that binds go with the object; for multicast objects nothing is.
 
         mem_release(mc)                                       # still bound: a finding
         multicast_unbind(mc, dev, 0, size); mem_release(mc)   # good
