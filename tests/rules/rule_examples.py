@@ -122,6 +122,8 @@ EXAMPLES: dict[str, tuple[Facts, Facts]] = {
     "MC606": ((9999, False), (36, True)),
     "MC607": ((8, 1), (8, 8)),
     "MC608": (("memory of another fabric",), ("",)),
+    "MC609": ((7, 0, 1), (7, 1, 1)),
+    "MC610": ((5, 8, False), (5, 8, True)),
     # memory
     "MC701": ((0,), (1,)),
     "MC702": ((64 * KIB, G), (G, G)),

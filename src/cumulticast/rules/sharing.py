@@ -235,3 +235,59 @@ def import_supported(problem: str) -> str | None:
     Fix: compare cluster UUID and clique of both sides before sharing.
     """
     return f"this process cannot support the memory: {problem}" if problem else None
+
+
+@rule(
+    "MC609",
+    "a descriptor is imported on the node where it was made",
+    calls=_IMPORT,
+    status=Status.UNKNOWN,
+    evidence="assumed",
+    source=(
+        Note("programming guide", "OS handles are of one operating system; fabric handles work between nodes"),
+        Note("settled here", "999, as a real driver answers a descriptor that is not its own"),
+    ),
+    spec=(),
+)
+def descriptor_stays(os_handle: int, made_on: int, node: int) -> str | None:
+    """Send file descriptors within a node, and fabric handles between nodes.
+
+    A descriptor names an object of one operating system. On a real cluster it could not even reach another node;
+    simulated nodes share one host, so it can, and is refused.
+
+        rank of node 1 imports a descriptor of node 0        # refused
+        rank of node 1 imports a fabric handle of node 0     # good
+
+    Fix: create the memory with handle type FABRIC (8) and send its 64 bytes.
+    """
+    if made_on == node:
+        return None
+    return f"descriptor {os_handle} was made on node {made_on}, this is node {node}; fabric handles cross nodes"
+
+
+@rule(
+    "MC610",
+    "a multicast object is imported while somebody holds it",
+    calls=_IMPORT,
+    kind="advice",
+    evidence="assumed",
+    source=Note("public report", "the creator released early; importers got an object nobody else was in, and hung"),
+)
+def imported_in_time(obj: int, num_devices: int, alive: bool) -> str | None:
+    """Keep the creator's reference until every rank has imported the object.
+
+    A fabric handle does not keep its object alive. Imported after the last reference went, it stands for a fresh
+    object without devices: the call succeeds, and then every rank waits at its first bind for devices that were
+    added to the old object.
+
+        rank 0: create, export, send, mem_release; rank 1 imports later    # each waits for ever
+        rank 0: … barrier after all have imported, then mem_release        # good
+
+    Fix: release the creator's handle after an agreement that all have imported.
+    """
+    if alive:
+        return None
+    return (
+        f"multicast object {obj} had been released by all before this import; it begins again without devices, and "
+        f"every bind waits until all {num_devices} are added anew"
+    )

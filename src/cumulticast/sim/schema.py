@@ -14,11 +14,13 @@ create table device(id integer primary key, total integer, used integer not null
                     unaligned integer not null default 0);
 
 -- Who is here. Whether a process still lives is asked of the kernel (lives.py), never believed from a row.
-create table process(id integer primary key autoincrement, pid integer, node integer, rank integer, since real);
-create table thread(process integer, tid integer, primary key(process, tid)) without rowid;
-create table waiting(process integer, tid integer, call text, object integer, since real,
-                     primary key(process, tid)) without rowid;
-create table rank(rank integer primary key, pid integer, node integer, state text);
+-- stuck: every thread of it that uses the driver waits. gone: who died without leaving. rank: who `run` started.
+create table process(id integer primary key autoincrement, pid integer, node integer, rank integer, since real,
+                     stuck integer not null default 0);
+create table waiting(process integer, thread integer, call text, object integer, since real,
+                     primary key(process, thread)) without rowid;
+create table gone(process integer primary key, pid integer, rank integer);
+create table rank(rank integer primary key, pid integer, node integer, running integer);
 
 create table reference(object integer, process integer, primary key(object, process)) without rowid;
 create table allocation(id integer primary key, process integer, size integer, location_type integer,
@@ -56,7 +58,6 @@ create trigger unbound after delete on binding begin
     update device set unaligned = unaligned - 1 where id = old.device and old.headroom;
 end;
 create trigger left_world after delete on process begin
-    delete from thread where process = old.id;
     delete from waiting where process = old.id;
 end;
 """

@@ -218,6 +218,10 @@ class World:
         """Tell whether there is such an object."""
         return bool(self.rows(f"select 1 from {TABLES[kind]} where id = ?", obj))
 
+    def node_of(self, kind: Kind, obj: int) -> int:
+        """Answer the node on which an object was made."""
+        return self.rows(f"select node from {TABLES[kind]} where id = ?", obj)[0][0]
+
     def value(self, key: str) -> int | str:
         """Answer one of the world's own values (machine, profile, …)."""
         return self.rows("select value from world where key = ?", key)[0][0]
@@ -289,13 +293,11 @@ class World:
         """Answer the processes that died without leaving."""
         return [number for (number,) in self.rows("select id from process") if not self.lives.alive(number)]
 
-    def reap(self) -> list[int]:
-        """Clean up after processes that died, as the kernel driver does; answer their pids."""
-        pids: list[int] = []
+    def reap(self) -> None:
+        """Clean up after processes that died, as the kernel driver does, and remember them."""
         for number in self.dead():
-            pids += [pid for (pid,) in self.rows("select pid from process where id = ?", number)]
+            self.change("insert or ignore into gone select id, pid, rank from process where id = ?", (number,))
             self.leave(number)
-        return pids
 
     def _remove_strays(self, process: int) -> None:
         """Remove files that a process made and died before it could enter them in the books."""

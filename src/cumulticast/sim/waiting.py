@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cumulticast.rules import Refused, Rule, multicast_mapping, team_waits
 from cumulticast.sim.entry import Wait
+from cumulticast.sim.peers import Peers
 
 if TYPE_CHECKING:
     from cumulticast.sim.driver import Driver
@@ -30,13 +31,15 @@ class Waiter:
     obj: int
     since: float
     next_word: float
+    shown: bool = False
 
 
 class Waiting:
-    """The waits of this process."""
+    """The waits of this process. Short ones stay its own; longer ones are shown to the world (`peers`)."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
+        self._peers = Peers(driver)
         self.waiters: dict[int, Waiter] = {}
         self._threads: dict[int, int] = {}
 
@@ -50,7 +53,9 @@ class Waiting:
 
     def over(self, thread: int) -> None:
         """The thread's call is over, one way or another."""
-        self.waiters.pop(thread, None)
+        waiter = self.waiters.pop(thread, None)
+        if waiter is not None and waiter.shown:
+            self._peers.no_longer_waits(thread)
 
     def for_team(self, thread: int, obj: int, generation: int, team: tuple[int, ...], wanted: int) -> Wait:
         """Go on waiting until all devices are added.
@@ -67,8 +72,14 @@ class Waiting:
         what = f"multicast object {obj} {rule.check(wanted, team)}"
         if limit is not None:
             self._end(what, team_waits.block_limit, waited, limit, missing)
-        if waited >= FIRST_WORD and options.hopeless == "fail":
-            self._end(what, team_waits.wait_can_end, missing, self._could_add(thread), ())
+        if waited >= LOOK:
+            stuck = self._stuck(thread)
+            if not waiter.shown:
+                self._peers.waits(thread, waiter.call, obj)
+                waiter.shown = True
+            self._peers.tell(stuck=stuck)
+            if waited >= FIRST_WORD and options.hopeless == "fail" and stuck:
+                self._end(what, team_waits.wait_can_end, missing, *self._peers.could_add())
         if now >= waiter.next_word:
             waiter.next_word = now + EVERY
             self._driver.log.write("W", rule.describe(waiter.call, f"{what}; waiting for {waited:.0f} s"))
@@ -84,11 +95,8 @@ class Waiting:
             self._driver.report(rule, reason)
             raise Refused(rule.status, rule, reason)
 
-    def _could_add(self, thread: int) -> int:
-        """Count who may still add a device: live threads that use the driver and do not wait, and other processes."""
-        gone = [t for t, native in self._threads.items() if not os.path.exists(f"/proc/self/task/{native}")]
-        for t in gone:
-            del self._threads[t]
-        here = sum(1 for t in self._threads if t != thread and t not in self.waiters)
-        elsewhere = self._driver.world.rows("select count(*) from process where pid <> ?", os.getpid())[0][0]
-        return here + elsewhere
+    def _stuck(self, thread: int) -> bool:
+        """Tell whether all live threads of this process that use the driver wait."""
+        for gone in [t for t, tid in self._threads.items() if not os.path.exists(f"/proc/self/task/{tid}")]:
+            del self._threads[gone]
+        return all(t == thread or t in self.waiters for t in self._threads)

@@ -12,7 +12,7 @@ import struct
 from pathlib import Path
 
 from cumulticast.rules import broken, general, sharing
-from cumulticast.sim import native
+from cumulticast.sim import native, objects
 from cumulticast.sim.entry import entry
 from cumulticast.sim.handles import Handle, Kind
 from cumulticast.sim.lookup import any_handle
@@ -21,8 +21,10 @@ from cumulticast.sim.schema import KINDS, TABLES
 from cumulticast.sim.shared import World
 from cumulticast.sim.structs import FABRIC
 
-_FABRIC = struct.Struct("<8sQQ32s8x")
+#: What a fabric handle says: our mark, the world, the object, its kind, and what a multicast object is like.
+_FABRIC = struct.Struct("<8sQQ12xIQQ8s")
 MAGIC = b"cumultic"
+KIND_MARKS: dict[bytes, Kind] = {b"memory\0\0": "memory", b"mcobject": "multicast"}
 
 
 @entry("cuMemExportToShareableHandle")
@@ -53,8 +55,10 @@ def export_descriptor(world: World, handle: Handle) -> int:
 
 def fabric_bytes(world: World, handle: Handle) -> bytes:
     """Make the 64 bytes of a fabric handle."""
-    kind = b"multicast" if handle.kind == "multicast" else b"memory"
-    return _FABRIC.pack(MAGIC, world.identity, handle.obj, kind)
+    mark = next(mark for mark, kind in KIND_MARKS.items() if kind == handle.kind)
+    return _FABRIC.pack(
+        MAGIC, world.identity, handle.obj, handle.num_devices, handle.size, handle.handle_types, mark
+    )
 
 
 @entry("cuMemImportFromShareableHandle")
@@ -72,8 +76,9 @@ def mem_import_from_shareable_handle(process: Process, os_handle: int, handle_ty
 def read_descriptor(process: Process, fd: int) -> tuple[Kind, int]:
     """Find out which object a descriptor stands for; one that is not ours answers 999, as recorded."""
     target = _object_of(process.world, fd)
-    process.driver.judge(sharing.import_readable, fd & 0xFFFF_FFFF, target is not None)
-    assert target is not None
+    if target is None:
+        raise broken(sharing.import_readable, fd & 0xFFFF_FFFF, False)
+    process.driver.judge(sharing.descriptor_stays, fd, process.world.node_of(*target), process.node)
     return target
 
 
@@ -90,14 +95,25 @@ def _object_of(world: World, fd: int) -> tuple[Kind, int] | None:
 
 def read_fabric(process: Process, address: int) -> tuple[Kind, int]:
     """Find out which object 64 bytes of a fabric handle stand for."""
-    judge = process.driver.judge
-    judge(general.pointer_given, "osHandle", address if native.readable(address, 64) else 0)
-    magic, identity, obj, name = _FABRIC.unpack(native.get(address, 64))
-    ours = magic == MAGIC and identity == process.world.identity
-    for kind in KINDS:
-        if ours and kind.encode() == name.rstrip(b"\0") and process.world.exists(kind, obj):
-            return kind, obj
-    raise broken(sharing.import_readable, address, False)
+    process.driver.judge(general.pointer_given, "osHandle", address if native.readable(address, 64) else 0)
+    magic, identity, obj, devices, size, types, mark = _FABRIC.unpack(native.get(address, 64))
+    kind = KIND_MARKS.get(mark)
+    if magic != MAGIC or identity != process.world.identity or kind is None:
+        raise broken(sharing.import_readable, address, False)
+    if not process.world.exists(kind, obj):
+        if kind == "memory":
+            raise broken(sharing.import_readable, address, False)
+        renew(process, obj, size, devices, types)
+    return kind, obj
+
+
+def renew(process: Process, obj: int, size: int, devices: int, types: int) -> None:
+    """Make a multicast object anew whose last reference went before a late fabric import, as hardware does.
+
+    It has no devices: whoever binds waits for all of them, also for those that the old one had.
+    """
+    process.driver.judge(sharing.imported_in_time, obj, devices, False)
+    objects.create_multicast(process.world, process.number, obj, size, devices, types, process.node)
 
 
 def import_object(process: Process, kind: Kind, obj: int) -> Handle:
