@@ -38,7 +38,7 @@ def test_two_mappings_of_one_handle_are_aliases() -> None:
 @pytest.mark.usefixtures("either")
 def test_a_new_mapping_starts_without_access() -> None:
     use(0)
-    mem, ptr = memory(), 0
+    mem = memory()
     ptr = mapped(mem)
     driver.mem_unmap(ptr, STEP)
     driver.mem_map(ptr, STEP, 0, mem, 0)
@@ -124,7 +124,7 @@ def test_a_machine_that_stops_leaves_no_files_and_no_mappings() -> None:
     assert not path.exists()
     assert f"{path}/memory/" not in Path("/proc/self/maps").read_text()
     open_files = [os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if _is_open(fd)]
-    assert not [name for name in open_files if str(path) in name]
+    assert not [name for name in open_files if f"{path}/memory/" in name]
 
 
 def _is_open(fd: str) -> bool:
