@@ -82,6 +82,7 @@ def close_driver() -> None:
 def _at_exit() -> None:
     """Answer 4 from now on: destructors that call later must not reach into a dying interpreter."""
     lib.close_door()
+    SERVER.at_exit = True
     close_driver()
 
 
@@ -118,6 +119,8 @@ def failed(error: BaseException, index: int, thread: int) -> int | tuple[int, in
     """Turn what a handler raised into a status, or into what to wait for."""
     if isinstance(error, Wait):
         return error.word, error.value, int(error.seconds * 1e9)
+    if SERVER.at_exit:  # a thread's call was under way when its driver went
+        return int(Status.DEINITIALIZED)
     driver, entry = in_service(), ENTRIES[index]
     driver.waiting.over(thread)
     if isinstance(error, Refused):
@@ -142,9 +145,9 @@ def raised_by_signal(error: BaseException) -> bool:
 def bad_argument(driver: Driver, entry: Entry, fault: int) -> Refused:
     """Say what is wrong with an argument, unless the call could not be answered anyway."""
     kind, position = FAULTS[fault & 0xFF], fault >> 8
-    if entry.plain not in HANDLERS:
+    if entry.plain not in HANDLERS and not driver.closed:
         return broken(general.simulated, entry.symbol, False)
-    if driver.process is None and {"process", "context"} & set(HANDLERS[entry.plain].injected):
+    if driver.closed or (driver.process is None and {"process", "context"} & set(HANDLERS[entry.plain].injected)):
         return broken(general.initialized, False)
     name = entry.params[position].name
     if kind == "null":
@@ -163,6 +166,7 @@ class Server:
 
     def __init__(self) -> None:
         self.driver: Driver | None = None
+        self.at_exit = False
         self.functions: list[Function] = [stopped] * len(ENTRIES)
         lib.serve(id(self.functions), id(otherwise), id(failed))
 

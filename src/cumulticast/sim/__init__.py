@@ -125,7 +125,11 @@ def world() -> Picture:
     """Answer a picture of the machine as it is now."""
     from cumulticast.sim.picture import take
 
-    return take(current().world)
+    driver = current()
+    if driver.process is not None:
+        with driver.lock:
+            driver.process.sweep()
+    return take(driver.world)
 
 
 def library_path() -> Path:

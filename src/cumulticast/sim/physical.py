@@ -46,8 +46,9 @@ def allocate(process: Process, size: int, prop: AllocationProp, *, references: i
         )
     except sqlite3.IntegrityError:
         assert device is not None
+        process.sweep()
         process.require_memory(device, size, full=True)
-        raise
+        return allocate(process, size, prop, references=references)
     except (OSError, OverflowError) as error:
         problem = as_os_error(error)
         if problem.errno not in NO_ROOM:

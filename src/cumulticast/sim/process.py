@@ -9,7 +9,7 @@ from cumulticast.rules import Refused, Rule, lifetime, memory, sharing, team_wai
 from cumulticast.sim.address_space import AddressSpace, Mapping
 from cumulticast.sim.backing import Backing
 from cumulticast.sim.contexts import Contexts
-from cumulticast.sim.detached import Detached
+from cumulticast.sim.detached import Detached, Place
 from cumulticast.sim.handles import Handle, Handles
 from cumulticast.sim.heap import Heap
 from cumulticast.sim.machine import Device
@@ -68,6 +68,20 @@ class Process:
         if handle.kind == "multicast":
             self.driver.judge(lifetime.object_outlives_binds, handle.value, self.world.binds_left(handle.obj))
         self.driver.judge(lifetime.memory_outlives_binds, handle.value, len(detached))
+        self._memory_went(detached)
+
+    def sweep(self) -> bool:
+        """Let go what only closed descriptors held; tell whether there was such a thing.
+
+        Closing a descriptor is no driver call, so this is done where it can show: before memory in use is counted, and
+        before a call is refused because memory or slots are used up.
+        """
+        count, detached = self.world.sweep()
+        self._memory_went(detached)
+        return count > 0
+
+    def _memory_went(self, detached: list[Place]) -> None:
+        """Bring up to date what shows the binds that ended with their memory."""
         self.detached.add(detached)
         for obj in {place[0] for place in detached}:
             self.windows.refresh(obj)

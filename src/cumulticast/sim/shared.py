@@ -170,6 +170,7 @@ class World:
     def close(self) -> None:
         """Leave the world; its owner removes the directory."""
         self._connection.close()
+        self._words.close()
         self._turns.close()
         self.lives.close()
         if self.owned:
@@ -372,14 +373,20 @@ class World:
             os.close(fd)
         return False
 
-    def sweep(self) -> None:
-        """Remove exported objects whose last descriptor has been closed since."""
+    def sweep(self) -> tuple[int, list[Place]]:
+        """Remove exported objects whose last descriptor has been closed since; nobody is told when that happens.
+
+        Answers how many went, and the binds that ended with them.
+        """
+        count, ended = 0, list[Place]()
         for kind in KINDS:
             query = f"select id from {TABLES[kind]} where exported and id not in (select object from reference)"
             for (obj,) in self.rows(query):
                 with self.transaction() as db:
                     detached = self._collect(db, kind, obj)
                 self._changed(detached)
+                count, ended = count + (not self.exists(kind, obj)), ended + detached
+        return count, ended
 
 
 # ---- worlds of others, and damaged ones

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cumulticast.rules import binding, bound_memory, rubin, team_waits, unbinding
+from cumulticast.rules import Refused, binding, bound_memory, rubin, team_waits, unbinding
 from cumulticast.sim import objects
 from cumulticast.sim.entry import entry
 from cumulticast.sim.handles import Handle
@@ -116,7 +116,12 @@ def bind(process: Process, thread: int, target: Handle, mc_offset: int, piece: P
     process.require_system()
     headroom = process.machine.multicast_granularity if unaligned(process, piece) else 0
     bound = Bound(device, mc_offset, piece.size, piece.handle.obj, piece.mem_offset, headroom)
-    enter(process, target, piece, bound)
+    try:
+        enter(process, target, piece, bound)
+    except Refused as refused:
+        if refused.rule is not team_waits.slot_free or not process.sweep():
+            raise
+        enter(process, target, piece, bound)  # closed descriptors had held slots
     try:
         process.windows.refresh(target.obj)
     except OSError as error:

@@ -19,6 +19,7 @@ GLOBAL, HOST_ONLY = 1, 2  # CU_MEM_ATTACH_…
 def mem_get_info(process: Process, context: Context) -> tuple[int, int]:
     """Answer free and total bytes of the current device; all processes share them."""
     device = process.devices[context.ordinal].index
+    process.sweep()
     left = process.driver.faults.number("memory")
     total = process.machine.total_memory
     free = total - used_memory(process.world, device) if left is None else left

@@ -98,6 +98,7 @@ def read_fabric(process: Process, address: int) -> tuple[Kind, int]:
     process.driver.judge(general.pointer_given, "osHandle", address if native.readable(address, 64) else 0)
     magic, identity, obj, devices, size, types, mark = _FABRIC.unpack(native.get(address, 64))
     kind = KIND_MARKS.get(mark)
+    process.sweep()
     if magic != MAGIC or identity != process.world.identity or kind is None:
         raise broken(sharing.import_readable, address, False)
     if not process.world.exists(kind, obj):
