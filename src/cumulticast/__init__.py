@@ -9,7 +9,8 @@ How the house is laid out:
     multimem.py   store, load_reduce and reduce through a multicast address, with numpy arrays
     cli/          the command line
 
-Arrows run one way: cli, driver, multimem -> libcuda -> sim -> rules. Importing this package imports no numpy and no CUDA.
+Arrows run one way: cli, driver, multimem -> libcuda -> sim -> rules. Importing this package imports neither numpy nor
+CUDA.
 """
 
 __version__ = "0.1.0"

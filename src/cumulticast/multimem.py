@@ -5,8 +5,9 @@
     total = multimem.load_reduce(ptr, shape, "float32")      # multimem.ld_reduce.add: the sum over all replicas
     multimem.reduce(ptr, array, op="add")                    # multimem.red.add: combined into every replica
 
-``ptr`` is an address inside a mapped multicast object (``mem_map`` of a multicast handle) with access set. Replicas are taken
-in ascending device order. f16 and bf16 accumulate in f32 and are rounded once; f32 and f64 accumulate in their own type.
+``ptr`` is an address inside a mapped multicast object (``mem_map`` of a multicast handle) with access set. Replicas are
+taken in ascending device order. f16 and bf16 accumulate in f32 and are rounded once; f32 and f64 accumulate in
+their own type.
 Source: PTX ISA, "multimem.ld_reduce, multimem.st, multimem.red".
 """
 
@@ -67,8 +68,8 @@ def load_reduce(ptr: int, shape: int | Sequence[int], dtype: Any = "float32", op
     shape, dtype
         Of the result. Types: float32, float64, float16, bfloat16, uint32, int32, uint64, int64.
     op
-        ``add``; for float16, bfloat16 and integers ``min`` and ``max``; for integers ``and``, ``or``, ``xor``. As in PTX there
-        is no ``add`` of int64 (the bits are those of uint64).
+        ``add``; for float16, bfloat16 and integers ``min`` and ``max``; for integers ``and``, ``or``, ``xor``. As in
+        PTX there is no ``add`` of int64 (the bits are those of uint64).
 
     Raises
     ------

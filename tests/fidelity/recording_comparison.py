@@ -1,4 +1,4 @@
-"""Hold what the simulator answers against what a real driver answered: every status, and every output that can be compared."""
+"""Hold what the simulator answers against what a real driver answered: every status, every comparable output."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 Step = tuple[str, int | str, list[str]]
 
-#: Numbers that name a thing of one run: addresses, handles, contexts, descriptors. What they name is compared elsewhere.
+#: Numbers that name a thing of one run: addresses, handles, contexts, descriptors.
 NAMES = re.compile(r"<CU(deviceptr|memGenericAllocationHandle|context|memoryPool|stream|event) (?:0x)?[0-9a-f]{4,}>")
 
 

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from recording_comparison import differences
 
 TESTS = Path(__file__).parents[1]

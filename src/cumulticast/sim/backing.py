@@ -1,4 +1,4 @@
-"""Host memory behind sparse files: allocated before the driver writes, so that a full tmpfs is an answer (2), not SIGBUS."""
+"""Host memory behind sparse files: allocated before the driver writes, so that a full tmpfs answers 2, not SIGBUS."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GRANULE = 2 << 20
 
 
 class Backing:
-    """Which granules of which allocations are known to have memory. What has it keeps it: nothing is ever punched out."""
+    """Which granules of which allocations are known to have memory. What has it keeps it: no hole is ever punched."""
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -57,7 +57,8 @@ def entry(*symbols: str, locked: bool = True) -> Callable[[HandlerFunction], Han
             raise TypeError(f"{function.__name__}: {', '.join(injected)} must stand before the call's inputs")
         for symbol in symbols:
             if symbol in HANDLERS:
-                raise TypeError(f"{symbol} is answered twice: {HANDLERS[symbol].function.__name__}, {function.__name__}")
+                first = HANDLERS[symbol].function.__name__
+                raise TypeError(f"{symbol} is answered twice: {first}, {function.__name__}")
             HANDLERS[symbol] = Handler(function, injected, len(names) - len(injected), locked)
         return function
 

@@ -145,7 +145,7 @@ def bound_twice(db: sqlite3.Connection, obj: int, allocation: int, start: int, e
 
 
 def bind(db: sqlite3.Connection, obj: int, bound: Bound) -> None:
-    """Enter a bound piece; the first one takes the object's slot, an unaligned one a piece of the stock (by trigger)."""
+    """Enter a bound piece; the first takes the object's slot, an unaligned one a piece of the stock (by trigger)."""
     db.execute(
         "insert into binding values(?, ?, ?, ?, ?, ?, ?)",
         (obj, bound.device, bound.mc_offset, bound.size, bound.allocation, bound.mem_offset, bound.headroom),
