@@ -2,8 +2,8 @@
 
 POSIX locks belong to the process: a forked child does not inherit them, a kill -9 releases them, and they work across
 pid namespaces, where a pid means nothing. Their price: closing any descriptor of the file drops all of a process's
-locks on it. So a process opens the file once for each world, and closes it when nobody in the process uses the world any
-more.
+locks on it. So a process opens the file once for each world, and closes it when nobody in the process uses the world
+any more.
 """
 
 from __future__ import annotations
