@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-import site
-import sys
-from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
-import cumulticast
+from cumulticast import launch
 from cumulticast.cli import machine_options
 from cumulticast.cli.answers import UsageError
 from cumulticast.cli.supervise import supervise
 from cumulticast.sim.driver import PROFILES, Options
 from cumulticast.sim.injection import parse
-from cumulticast.sim.shared import World
-
-LINKS = ("libcuda.so.1", "libcuda.so")  # what programs are linked to, and what some open by name
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -27,9 +20,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
     machine_options.describe(parser)
     add = parser.add_argument
     add("--profile", choices=PROFILES, help="hardware (default): as real machines; strict: as documented")
-    add(
-        "--block-limit", type=_seconds, metavar="S", help="end a blocked bind or map with 909 after S seconds"
-    )
+    add("--block-limit", type=_seconds, metavar="S", help="end a blocked bind or map with 909 after S seconds")
     add("--hopeless", choices=("fail", "wait"), help="end waits that cannot end (default), or wait on")
     add(
         "--fault",
@@ -64,15 +55,13 @@ def execute(args: argparse.Namespace) -> int:
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
         raise UsageError("no command; write it behind --, as in: cumulticast run -- python program.py")
-    options, library = _options(args), _library()
-    machine = machine_options.chosen(options.machine, options.devices)
-    world = World.create(machine, profile=options.profile, faults=options.faults)
+    options = _options(args)
+    machine_options.chosen(options.machine, options.devices)
     try:
-        for name in LINKS:
-            (world.path / name).symlink_to(library)
-        return supervise(command, environment(options, world.path, os.environ))
-    finally:
-        world.close()
+        with launch.machine(options) as world:
+            return supervise(command, launch.environment(options, world.path, os.environ))
+    except FileNotFoundError as error:
+        raise UsageError(str(error)) from None
 
 
 def _options(args: argparse.Namespace) -> Options:
@@ -89,40 +78,3 @@ def _options(args: argparse.Namespace) -> Options:
         return replace(Options.from_environment(), **{k: v for k, v in wanted.items() if v is not None})
     except ValueError as error:
         raise UsageError(str(error)) from None
-
-
-def _library() -> Path:
-    """Find the built library, without loading it here."""
-    path = Path(cumulticast.__file__).parent / "libcuda" / LINKS[0]
-    if not path.is_file():
-        raise UsageError(f"{path} was not built; install the package: pip install .")
-    return path
-
-
-def environment(options: Options, world: Path, inherited: Mapping[str, str]) -> dict[str, str]:
-    """Answer the environment in which a program finds the machine.
-
-    A program that is not Python gets an interpreter of the driver's own: CUMULTICAST_PYTHON says which, and
-    CUMULTICAST_SITE where this package and what it needs are installed.
-    """
-    path = [str(world), *filter(None, [inherited.get("LD_LIBRARY_PATH")])]
-    settings = {
-        "LD_LIBRARY_PATH": os.pathsep.join(path),
-        "CUMULTICAST_WORLD": str(world),
-        "CUMULTICAST_MACHINE": options.machine,
-        "CUMULTICAST_DEVICES": str(options.devices or ""),
-        "CUMULTICAST_PROFILE": options.profile,
-        "CUMULTICAST_HOPELESS": options.hopeless,
-        "CUMULTICAST_BLOCK_LIMIT": str(options.block_limit or ""),
-        "CUMULTICAST_FAULTS": ";".join(options.faults),
-        "CUMULTICAST_PYTHON": sys.executable,
-        "CUMULTICAST_SITE": os.pathsep.join(site_directories()),
-    }
-    return {**inherited, **settings}
-
-
-def site_directories() -> list[str]:
-    """Answer where this package and its dependencies are installed."""
-    own = str(Path(cumulticast.__file__).resolve().parents[1])
-    user = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
-    return list(dict.fromkeys([own, *site.getsitepackages(), *user]))
