@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
 
 import cumulticast.rules
 from cumulticast.cli.rules import answer_text, facts
 from cumulticast.rules import UNENFORCED, Rule, all_rules
 from pages.markdown import bullets, linked, page, table
+
+PACKAGE = Path(cumulticast.rules.__file__).parents[1]
+#: Held by door.c, which answers before any Python runs.
+IN_C = ("MC009", "MC010")
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -26,6 +32,14 @@ def subjects() -> Mapping[str, str]:
     return dict(re.findall(r"(MC\d) (.*?)(?=, MC\d|\.)", text))
 
 
+@cache
+def unjudged() -> tuple[Rule[...], ...]:
+    """Return the rules that stand in the book and that nothing in the simulator judges by, as their names show."""
+    files = [path for room in ("sim", "libcuda") for path in (PACKAGE / room).rglob("*.py")]
+    words = {word for path in files for word in re.findall(r"\w+", path.read_text(encoding="utf-8"))}
+    return tuple(rule for rule in all_rules() if rule.name not in words and rule.code not in IN_C)
+
+
 def rule_page(rule: Rule[...]) -> str:
     """Show everything that the book knows about one rule."""
     known = [(name, value) for name, value in facts(rule) if name != "source"]
@@ -33,7 +47,8 @@ def rule_page(rule: Rule[...]) -> str:
     spec = f"Statements of the specification: {', '.join(rule.spec)}." if rule.spec else ""
     name = f"In Python: `cumulticast.rules.{rule.check.__module__.rpartition('.')[2]}.{rule.name}`."
     text, title = linked(rule.page, but=rule.code), f"{rule.code}: {rule.title}"
-    return page(title, text, table(("", ""), known), sources, spec, name, "[All rules](index.md)")
+    note = "**The simulator does not judge by this rule yet.**" if rule in unjudged() else ""
+    return page(title, text, note, table(("", ""), known), sources, spec, name, "[All rules](index.md)")
 
 
 def index() -> str:
@@ -80,4 +95,6 @@ def unenforced() -> str:
         f"The specification behind the book has numbered statements. {len(rows)} of them are no rule, each for a "
         "reason. A test holds that every statement is either a rule or stands here.",
         table(("statement", "why no rule enforces it"), rows),
+        "## Rules that the simulator does not judge by yet",
+        table(("rule", "title"), [(linked(rule.code, "rules/"), rule.title) for rule in unjudged()]),
     )

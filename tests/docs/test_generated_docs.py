@@ -14,6 +14,7 @@ from cumulticast.sim.injection import ACTIONS, STATES, VALUES, parse
 from pages import readme, statements
 from pages.fidelity import EVIDENCE
 from pages.markdown import table
+from pages.rules import unjudged
 
 ROOT = Path(__file__).parents[2]
 PAGES = generate.pages()
@@ -52,6 +53,12 @@ def test_every_rule_has_a_page_and_stands_in_the_index() -> None:
     for rule in all_rules():
         assert rule.title in PAGES[generate.DOCS / "rules" / f"{rule.code}.md"]
         assert f"| [{rule.code}]({rule.code}.md) |" in index
+
+
+def test_a_rule_nobody_judges_by_is_owned_up_to() -> None:
+    pages = {code: PAGES[generate.DOCS / "rules" / f"{code}.md"] for code in ("MC304", *(r.code for r in unjudged()))}
+    told = {code for code, text in pages.items() if "does not judge by this rule" in text}
+    assert told == pages.keys() - {"MC304"}
 
 
 def test_every_kind_of_evidence_is_explained() -> None:
