@@ -1,0 +1,195 @@
+"""Steps that make, share, ask about and release memory and multicast objects."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import hypothesis.strategies as st
+from hypothesis.stateful import rule
+
+import expect_memory as expect
+from model_state import DEVICE, FABRIC, GRANULE, HOST, HOST_NUMA, POSIX, Memory, Multicast
+from steps_common import Steps
+
+TYPES = st.sampled_from([0, POSIX, FABRIC, POSIX | FABRIC])
+MEMORY_TWISTS = {
+    "size 0": {"size": 0},
+    "size off the granularity": {"size": GRANULE + 4096},
+    "no such device": {"location": (DEVICE, 99)},
+    "negative device": {"location": (DEVICE, -1)},
+    "no such node": {"location": (HOST_NUMA, 7)},
+    "no location": {"location": (0, 0)},
+    "current node": {"location": (4, 0)},
+    "flags": {"flags": 1},
+    "no type": {"kind": 0},
+    "managed": {"kind": 2},
+    "windows": {"handle_types": 2},
+}
+OBJECT_TWISTS = {
+    "size 0": {"size": 0},
+    "size off the granularity": {"size": GRANULE + 4096},
+    "no devices": {"num_devices": 0},
+    "all ones": {"num_devices": 0xFFFF_FFFF},
+    "flags": {"flags": 1},
+    "windows": {"handle_types": 2},
+}
+
+
+class MemorySteps(Steps):
+    @rule(data=st.data(), types=TYPES)
+    def create_memory(self, data: st.DataObject, types: int) -> None:
+        device, node = self.device(data), data.draw(st.sampled_from(self.state.machine.nearest_node))
+        location = self.one_of(data, [(DEVICE, device)] * 6 + [(HOST_NUMA, node), (HOST, 5)])
+        wish = expect.MemoryWish(self.granules(data, 1, 3), location, 0 if location[0] == HOST else types)
+        wish = replace(wish, **MEMORY_TWISTS.get(self.twist(data, *MEMORY_TWISTS), {}))
+        ok, value = self.attempt(expect.create_memory(self.state, wish), lambda: self.bindings(data).mem_create(wish))
+        if ok:
+            expect.created_memory(self.state, wish, int(value))
+
+    @rule(data=st.data(), types=TYPES)
+    def create_multicast(self, data: st.DataObject, types: int) -> None:
+        number = self.one_of(data, [1, 2, 2, 3, self.state.machine.devices, self.state.machine.devices + 1])
+        wish = expect.ObjectWish(self.granules(data, 1, 4), number, types)
+        wish = replace(wish, **OBJECT_TWISTS.get(self.twist(data, *OBJECT_TWISTS), {}))
+        ok, value = self.attempt(
+            expect.create_multicast(self.state, wish), lambda: self.bindings(data).multicast_create(wish)
+        )
+        if ok:
+            expect.created_multicast(self.state, wish, int(value))
+
+    @rule(data=st.data())
+    def add_device(self, data: st.DataObject) -> None:
+        value = self.handle(data, Multicast)
+        device = self.one_of(data, [*range(self.state.machine.devices), -1, self.state.machine.devices])
+        self._add(data, value, device)
+
+    @rule(data=st.data())
+    def complete_team(self, data: st.DataObject) -> None:
+        """Most programs add all devices; so most objects here get a complete team."""
+        value = self.handle(data, Multicast)
+        handle = self.known(value)
+        if handle is None or not isinstance(handle.thing, Multicast):
+            return
+        missing = handle.thing.num_devices - len(handle.thing.team)
+        for device in [d for d in range(self.state.machine.devices) if d not in handle.thing.team][:missing]:
+            self._add(data, value, device)
+
+    def _add(self, data: st.DataObject, value: int, device: int) -> None:
+        names = "cuMulticastAddDevice", "multicast_add_device"
+        problems = expect.add_device(self.state, value, device)
+        ok, _ = self.attempt(problems, lambda: self.bindings(data).call(*names, value, device))
+        if ok:
+            self.state.handles[value].thing.team.append(device)
+
+    @rule(data=st.data())
+    def release(self, data: st.DataObject) -> None:
+        value = self.handle(data, Memory, Multicast)
+        problems = expect.release(self.state, value)
+        ok, _ = self.attempt(problems, lambda: self.bindings(data).call("cuMemRelease", "mem_release", value))
+        if ok:
+            expect.released(self.state, value)
+
+    @rule(data=st.data())
+    def retain(self, data: st.DataObject) -> None:
+        mapping = self.one_of(data, [*self.state.mappings, None])
+        inside = data.draw(st.integers(-1, GRANULE))
+        address = 0x1000 if mapping is None else mapping.base + inside
+        names = "cuMemRetainAllocationHandle", "mem_retain_allocation_handle"
+        ok, value = self.attempt(
+            expect.retain(self.state, address), lambda: self.bindings(data).call(*names, address)
+        )
+        if ok:
+            handle = self.state.mapping_at(address).handle
+            assert int(value) == handle.value, "retain answers the value that was mapped"
+            handle.references += 1
+
+    # ---- sharing
+
+    @rule(data=st.data())
+    def export(self, data: st.DataObject) -> None:
+        value = self.handle(data, Memory, Multicast)
+        handle_type = self.one_of(data, [POSIX] * 4 + [FABRIC] * 4 + [2, 4])
+        flags = int(self.twist(data, "flags") is not None)
+        api = self.bindings(data)
+        ok, shared = self.attempt(
+            expect.export(self.state, value, handle_type, flags), lambda: api.export(value, handle_type, flags)
+        )
+        if ok and handle_type == POSIX:
+            expect.exported(self.state, value, shared)
+        elif ok:
+            self.fabric.append((shared, self.state.handles[value].thing))
+
+    @rule(data=st.data())
+    def close_descriptor(self, data: st.DataObject) -> None:
+        if self.state.descriptors:
+            descriptor = self.one_of(data, self.state.descriptors)
+            os.close(descriptor)
+            expect.closed(self.state, descriptor)
+
+    @rule(data=st.data())
+    def import_descriptor(self, data: st.DataObject) -> None:
+        if not self.state.descriptors:
+            return
+        descriptor = self.one_of(data, self.state.descriptors)
+        handle_type = self.one_of(data, [POSIX] * 6 + [0, 2, 4])
+        api = self.bindings(data)
+        problems = set() if handle_type == POSIX else {1, 801}
+        ok, value = self.attempt(problems, lambda: api.import_descriptor(descriptor, handle_type))
+        if ok:
+            expect.imported(self.state, self.state.descriptors[descriptor], int(value))
+
+    @rule(data=st.data())
+    def import_nonsense(self, data: st.DataObject) -> None:
+        api, null = self.bindings(data), os.open("/dev/null", os.O_RDONLY)
+        try:
+            descriptor = self.one_of(data, [null, 0xFFFF_FFFF, 123456])
+            self.attempt({1, 999}, lambda: api.import_descriptor(descriptor, POSIX))
+        finally:
+            os.close(null)
+        self.attempt({1, 999}, lambda: api.import_fabric(bytes(64)))
+
+    @rule(data=st.data())
+    def import_fabric(self, data: st.DataObject) -> None:
+        if not self.fabric:
+            return
+        shared, thing = self.one_of(data, self.fabric)
+        alive = thing in self.state.memories or thing in self.state.multicasts
+        late = not alive and isinstance(thing, Multicast)
+        api = self.bindings(data)
+        ok, value = self.attempt(set() if alive or late else {1, 999}, lambda: api.import_fabric(shared))
+        if late:  # hardware makes such an object anew, without devices
+            renewed = Multicast(thing.size, thing.num_devices, thing.handle_types)
+            self.state.multicasts.append(renewed)
+            self.fabric = [(s, renewed if t is thing else t) for s, t in self.fabric]
+            thing = renewed
+        if ok:
+            expect.imported(self.state, thing, int(value))
+
+    # ---- asking
+
+    @rule(data=st.data())
+    def properties(self, data: st.DataObject) -> None:
+        value, api = self.handle(data, Memory, Multicast), self.bindings(data)
+        ok, found = self.attempt(expect.properties(self.state, value), lambda: api.properties(value))
+        handle = self.known(value)
+        if ok and isinstance(handle.thing, Memory):
+            kind, types, *location = (int.from_bytes(found[at : at + 4], "little") for at in (0, 4, 8, 12))
+            expected = handle.thing.location
+            assert kind == 1 and types == (0 if handle.imported else handle.thing.handle_types)
+            assert location[0] == expected[0] and (expected[0] == HOST or location[1] == expected[1])
+
+    @rule(data=st.data())
+    def granularity(self, data: st.DataObject) -> None:
+        api, option = self.bindings(data), self.one_of(data, [0, 1, 2, -1])
+        size = self.granules(data, 0, 600)
+        problems = set() if option in (0, 1) else {1}
+        prop = api.object_prop(expect.ObjectWish(size, 2))
+        names = "cuMulticastGetGranularity", "multicast_get_granularity"
+        ok, value = self.attempt(problems, lambda: api.call(*names, prop, option))
+        large = option == 1 and size >= 512 << 20
+        assert not ok or int(value) == (512 << 20 if large else GRANULE)
+        prop = api.memory_prop(1, (DEVICE, self.device(data)), 0)
+        names = "cuMemGetAllocationGranularity", "mem_get_allocation_granularity"
+        ok, value = self.attempt(problems, lambda: api.call(*names, prop, option))
+        assert not ok or int(value) == GRANULE

@@ -1,0 +1,40 @@
+"""All VMM and multicast calls, in any order, right and wrong, against a model written from the documents.
+
+Each step draws a call and, sometimes, one thing to be wrong about it; the model says which statuses are legal. After a
+success the model is brought up to date; after a refusal nothing may have changed, down to the last row of the simulated
+machine's books. In the end the machine gives everything back and must be empty.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from vmm_machine import VmmMachine
+
+COMBINATIONS = [(m, p) for m in ("hgx-h100-8", "rubin-nvl72") for p in ("hardware", "strict")]
+
+
+def check(machine: str, profile: str, examples: int, steps: int) -> None:
+    kind = type("Drawn", (VmmMachine,), {"machine_name": machine, "profile": profile})
+    chosen = settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        print_blob=True,
+    )
+    run_state_machine_as_test(kind, settings=chosen)
+
+
+@pytest.mark.parametrize(("machine", "profile"), COMBINATIONS)
+def test_calls_agree_with_the_model(machine: str, profile: str) -> None:
+    check(machine, profile, examples=30, steps=60)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("machine", "profile"), COMBINATIONS)
+def test_many_more_calls_agree_with_the_model(machine: str, profile: str) -> None:
+    check(machine, profile, examples=400, steps=150)
