@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-SOURCES := pyproject.toml setup.py $(wildcard src/cumulticast/libcuda/*.[cht]* src/cumulticast/libcuda/build_*.py src/cumulticast/sim/native/*.[ch] src/cumulticast/sim/native/build_*.py)
+SOURCES := pyproject.toml setup.py $(wildcard src/cumulticast/libcuda/*.[cht]* src/cumulticast/libcuda/build_*.py src/cumulticast/libcuda/table.py src/cumulticast/sim/native/*.[ch] src/cumulticast/sim/native/build_*.py)
 
 .PHONY: demo test check unit slow bench docs clean
 
@@ -31,6 +31,7 @@ docs: $(STAMP)
 	$(BIN)/python docs/generate.py
 
 $(STAMP): $(SOURCES)
+	@$(PYTHON) -c 'import sys; v = sys.version_info; (3, 11) <= v < (3, 15) or sys.exit("cumulticast needs Python 3.11 to 3.14, and $(PYTHON) is %d.%d: make PYTHON=python3.12" % v[:2])'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
