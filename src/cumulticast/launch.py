@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import site
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,7 +18,7 @@ LINKS = ("libcuda.so.1", "libcuda.so")  # what programs are linked to, and what 
 
 
 @contextmanager
-def machine(options: Options) -> Iterator[World]:
+def machine(options: Options) -> Generator[World]:
     """Make a world that programs find with `environment`, and remove it at the end.
 
     Raises

@@ -12,10 +12,10 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import IO
 
 from cumulticast.sim.machine import Machine
 from cumulticast.sim.shared import World
@@ -99,8 +99,18 @@ class Ranks:
             rows = [(place.rank, place.node) for place in seats]
             db.executemany("insert into rank(rank, node, running) values(?, ?, 1)", rows)
 
-    def start(self, place: Place, command: Sequence[str], env: Mapping[str, str], **popen: Any) -> None:
-        """Start one rank; ``popen`` goes to subprocess.Popen.
+    def start(
+        self,
+        place: Place,
+        command: Sequence[str],
+        env: Mapping[str, str],
+        *,
+        stdin: int | IO[bytes] | None = None,
+        stdout: int | IO[bytes] | None = None,
+        stderr: int | IO[bytes] | None = None,
+        preexec_fn: Callable[[], object] | None = None,
+    ) -> None:
+        """Start one rank; the keywords are those of subprocess.Popen.
 
         Raises
         ------
@@ -109,7 +119,9 @@ class Ranks:
         """
         settings = {**env, **place.variables(self._port)}
         try:
-            process: subprocess.Popen[bytes] = subprocess.Popen(command, env=settings, **popen)
+            process = subprocess.Popen(
+                command, env=settings, stdin=stdin, stdout=stdout, stderr=stderr, preexec_fn=preexec_fn
+            )
         except OSError:
             self._ended(place.rank)
             raise

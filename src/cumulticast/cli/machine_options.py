@@ -21,7 +21,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--devices", type=int, metavar="N", help="devices of each node (default: all it has)")
 
 
-def chosen(name: str, devices: int | None) -> Machine:
+def chosen(name: str, devices: int | None, nodes: int | None = None) -> Machine:
     """Load the machine that the options name.
 
     Raises
@@ -30,6 +30,6 @@ def chosen(name: str, devices: int | None) -> Machine:
         There is none such; the text names the nearest one that is.
     """
     try:
-        return load(name, devices=devices)
+        return load(name, devices=devices, nodes=nodes)
     except ValueError as error:
         raise UsageError(str(error)) from None

@@ -9,9 +9,12 @@ from dataclasses import replace
 from cumulticast import launch
 from cumulticast.cli import machine_options
 from cumulticast.cli.answers import UsageError
+from cumulticast.cli.many import run_many
 from cumulticast.cli.supervise import supervise
+from cumulticast.ranks import places
 from cumulticast.sim.driver import PROFILES, Options
 from cumulticast.sim.injection import parse
+from cumulticast.sim.shared import WorldError
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +22,8 @@ def describe(parser: argparse.ArgumentParser) -> None:
     parser.usage = "cumulticast run [options] -- COMMAND [argument ...]"
     machine_options.describe(parser)
     add = parser.add_argument
+    add("--ranks", type=_count, metavar="R", help="start R copies of the command, each with RANK, WORLD_SIZE, ...")
+    add("--nodes", type=_count, metavar="K", help="nodes of the machine; the ranks are spread over them")
     add("--profile", choices=PROFILES, help="hardware (default): as real machines; strict: as documented")
     add("--block-limit", type=_seconds, metavar="S", help="end a blocked bind or map with 909 after S seconds")
     add("--hopeless", choices=("fail", "wait"), help="end waits that cannot end (default), or wait on")
@@ -30,6 +35,12 @@ def describe(parser: argparse.ArgumentParser) -> None:
         help="a fault to inject, such as fm=stopped; repeatable",
     )
     add("command", nargs=argparse.REMAINDER, help="the program and its arguments")
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of 1 or more")
+    return int(text)
 
 
 def _seconds(text: str) -> float:
@@ -56,11 +67,15 @@ def execute(args: argparse.Namespace) -> int:
     if not command:
         raise UsageError("no command; write it behind --, as in: cumulticast run -- python program.py")
     options = _options(args)
-    machine_options.chosen(options.machine, options.devices)
+    machine_options.chosen(options.machine, options.devices, options.nodes)
     try:
         with launch.machine(options) as world:
-            return supervise(command, launch.environment(options, world.path, os.environ))
-    except FileNotFoundError as error:
+            env = launch.environment(options, world.path, os.environ)
+            if args.ranks is None:
+                return supervise(command, env)
+            seats = places(args.ranks, world.machine, spread=args.nodes is not None)
+            return run_many(command, env, seats, world)
+    except (FileNotFoundError, WorldError) as error:
         raise UsageError(str(error)) from None
 
 
@@ -69,6 +84,7 @@ def _options(args: argparse.Namespace) -> Options:
     wanted = {
         "machine": args.machine,
         "devices": args.devices,
+        "nodes": args.nodes,
         "profile": args.profile,
         "block_limit": args.block_limit,
         "hopeless": args.hopeless,

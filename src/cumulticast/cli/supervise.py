@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Generator, Mapping, Sequence, Set
+from contextlib import contextmanager
 
 from cumulticast.cli.answers import UsageError, complain
 
 FORWARDED = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
+AWAITED = FORWARDED | {signal.SIGCHLD}
 
 
 def supervise(command: Sequence[str], env: Mapping[str, str]) -> int:
@@ -20,15 +22,51 @@ def supervise(command: Sequence[str], env: Mapping[str, str]) -> int:
     UsageError
         It cannot be started.
     """
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # an ignored SIGCHLD, inherited, would tell us nothing
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED | {signal.SIGCHLD})
-    try:
+    with signals_held() as before:
         child = _start(command, env, before)
         while child.poll() is None:
-            _pass_on(signal.sigwaitinfo(FORWARDED | {signal.SIGCHLD}), child.pid)
+            received = signal.sigwaitinfo(AWAITED)
+            if to_be_forwarded(received):
+                os.kill(child.pid, received.si_signo)
+    if child.returncode < 0:
+        complain(f"run: {command[0]} was ended by {signal_name(-child.returncode)}")
+    return exit_code(child.returncode)
+
+
+@contextmanager
+def signals_held() -> Generator[Set[int]]:
+    """Hold back what `sigwaitinfo` is asked for, also in threads started here; give what was held before."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # an ignored SIGCHLD, inherited, would tell us nothing
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
+    try:
+        yield before
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return _exit_code(command[0], child.returncode)
+
+
+def to_be_forwarded(received: signal.struct_siginfo) -> bool:
+    """Tell whether somebody sent it to us alone; what the terminal sends (the kernel) reaches children anyway."""
+    return received.si_signo != signal.SIGCHLD and received.si_code <= 0
+
+
+def signal_name(number: int) -> str:
+    """Answer ``SIGKILL`` for 9; a real-time signal has only its number."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def exit_code(returncode: int) -> int:
+    """Answer what a shell would: N, or 128 + N after signal N."""
+    return returncode if returncode >= 0 else 128 - returncode
+
+
+def cannot_start(name: str, error: OSError) -> UsageError:
+    """Say why a command cannot be started."""
+    if isinstance(error, FileNotFoundError):
+        return UsageError(f"there is no command {name!r} on PATH")
+    return UsageError(f"{name!r} cannot be run: {error.strerror}")
 
 
 def _start(command: Sequence[str], env: Mapping[str, str], mask: Set[int]) -> subprocess.Popen[bytes]:
@@ -39,20 +77,5 @@ def _start(command: Sequence[str], env: Mapping[str, str], mask: Set[int]) -> su
 
     try:
         return subprocess.Popen(command, env=dict(env), preexec_fn=unblock)
-    except FileNotFoundError:
-        raise UsageError(f"there is no command {command[0]!r} on PATH") from None
     except OSError as error:
-        raise UsageError(f"{command[0]!r} cannot be run: {error.strerror}") from None
-
-
-def _pass_on(received: signal.struct_siginfo, child: int) -> None:
-    """Forward what somebody sent to us; what the terminal sends (the kernel) reaches the child anyway."""
-    if received.si_signo != signal.SIGCHLD and received.si_code <= 0:
-        os.kill(child, received.si_signo)
-
-
-def _exit_code(name: str, returncode: int) -> int:
-    if returncode >= 0:
-        return returncode
-    complain(f"run: {name} was ended by {signal.Signals(-returncode).name}")
-    return 128 - returncode
+        raise cannot_start(command[0], error) from None
