@@ -24,10 +24,7 @@ def left_behind(driver: Driver) -> list[str]:
 
 
 def open_files_of(directory: str) -> list[str]:
-    """Return the descriptors of this process that lead into a directory, but for the futex words.
-
-    Those stay mapped as long as the driver object: a thread may still wake up on one.
-    """
+    """Return the descriptors of this process that lead into a directory."""
     links = (os.path.join("/proc/self/fd", fd) for fd in os.listdir("/proc/self/fd"))
     targets = (os.readlink(link) for link in links if os.path.islink(link))
-    return [target for target in targets if target.startswith(directory) and "/words" not in target]
+    return [target for target in targets if target.startswith(directory)]

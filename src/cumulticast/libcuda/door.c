@@ -235,7 +235,8 @@ static int enter(int index, const uint64_t *args)
     f.call.index = index;
     f.call.thread = thread_serial;
     f.call.fault = take_arguments(&f, e, args);
-    bool watched = callbacks.faults && __atomic_load_n(callbacks.faults, __ATOMIC_RELAXED) != callbacks.calm;
+    const uint32_t *faults = callbacks.faults;
+    bool watched = faults && __atomic_load_n(faults, __ATOMIC_RELAXED) != callbacks.calm;
     f.call.ask = f.call.fault ? ASK_FAULT : watched ? ASK_WATCHED : ASK_CALL;
     int status = ask(&f.call);
     if (status == SUCCESS && index == ENTRY_cuInit && !initialised) {
@@ -289,10 +290,12 @@ static int import_server(void *python)
              "    extra = [site, *filter(None, os.environ.get('CUMULTICAST_SITE', '').split(os.pathsep))]\n"
              "    extra = [p for p in extra if p not in sys.path]\n"
              "    sys.path.extend(extra)\n"
+             "    sys.path.insert(0, site)\n" /* this library's own package, not another copy of it */
              "    try:\n"
              "        import cumulticast.libcuda.serve as serve\n"
              "        serve.start_from_host()\n"
              "    finally:\n"
+             "        sys.path.remove(site)\n"
              "        for p in extra: sys.path.remove(p)\n"
              "_start('%s')\n"
              "del _start\n", site);
@@ -379,18 +382,25 @@ static int start(void)
 
 /* ---- for the Python half ----------------------------------------------------------------------------------- */
 
-EXPORT void cumulticast_attach(const struct door_callbacks *c)
+/* 0, or -1 when the halves were not built together: then nothing is put in place, and calls answer 999. */
+EXPORT int cumulticast_attach(const struct door_callbacks *c)
 {
+    if (c->shape != DOOR_SHAPE) return -1;
     callbacks = *c;
     closing = 0;
     serving++;
+    return 0;
 }
 
 /* After this every call answers 4 (deinitialized): the interpreter is going away. */
 EXPORT void cumulticast_close(void) { closing = 1; }
 
-/* A process that starts afresh (sim.stop, sim.reset) is not initialised any more. */
-EXPORT void cumulticast_forget(void) { initialised = 0; }
+/* A process whose machine was stopped is not initialised any more, and the words of that machine are not looked at. */
+EXPORT void cumulticast_forget(void)
+{
+    initialised = 0;
+    callbacks.faults = NULL;
+}
 
 EXPORT const char *cumulticast_version(void) { return DOOR_VERSION; }
 

@@ -39,8 +39,10 @@ struct call {
     uint64_t wait_on, wait_value, wait_ns;
 };
 #define DOOR_WAIT (-1)
+#define DOOR_SHAPE (sizeof(struct call) << 32 | sizeof(struct door_callbacks) << 16 | sizeof(struct entry))
 
 struct door_callbacks {
+    uint64_t shape; /* DOOR_SHAPE: both halves were built from the same description */
     /* Answer one call: a CUresult, with the outputs written when it is 0, or DOOR_WAIT. */
     int (*answer)(struct call *call);
     /* Run pending signal handlers. 0: none raised. 1: one raised; the next answer sees to it that the exception is raised

@@ -228,13 +228,12 @@ static void serve(uintptr_t function_list, uintptr_t on_other, uintptr_t on_fail
 /* Load the library at `path` (or find it loaded) and put Python behind it. NULL, or what went wrong. */
 static const char *attach(const char *path, uintptr_t faults, uint32_t calm)
 {
-    const struct door_callbacks ours = { answer, run_signals, (const uint32_t *)faults, calm };
+    const struct door_callbacks ours = { DOOR_SHAPE, answer, run_signals, (const uint32_t *)faults, calm };
     library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!library) return dlerror();
-    void (*put)(const struct door_callbacks *) = (void (*)(const struct door_callbacks *))dlsym(library, "cumulticast_attach");
+    int (*put)(const struct door_callbacks *) = (int (*)(const struct door_callbacks *))dlsym(library, "cumulticast_attach");
     if (!put) return "it is not cumulticast's libcuda.so.1";
-    put(&ours);
-    return NULL;
+    return put(&ours) ? "it was built from other sources than this module; install cumulticast anew" : NULL;
 }
 
 static void call_plain(const char *name)

@@ -75,8 +75,8 @@ def close_driver() -> None:
     """Close the driver in service; later calls find no initialised driver."""
     if SERVER.driver is not None:
         SERVER.stop()
-        SERVER.driver.close()
         lib.forget()
+        SERVER.driver.close()
 
 
 def _at_exit() -> None:

@@ -71,6 +71,10 @@ class Contexts:
         context = self._known.get(value)
         return None if context is None or context.destroyed else context
 
+    def created(self) -> list[Context]:
+        """Answer the ordinary contexts that live: what a caller has yet to destroy."""
+        return [c for c in self._known.values() if not c.primary and not c.destroyed]
+
     def create(self, ordinal: int, flags: int) -> Context:
         """Make an ordinary context; it is current nowhere yet."""
         context = self._new(ordinal, primary=False)

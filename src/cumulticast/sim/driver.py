@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, ParamSpec
+from typing import Literal, ParamSpec, TypeVar
 
 from cumulticast.rules import Refused, Rule, Status
 from cumulticast.sim.injection import Faults
@@ -72,18 +73,30 @@ class Options:
     def from_environment(cls) -> Options:
         """Read the CUMULTICAST_ variables."""
         get = os.environ.get
-        limit, world, devices = get("CUMULTICAST_BLOCK_LIMIT"), get("CUMULTICAST_WORLD"), get("CUMULTICAST_DEVICES")
+        world, rank = get("CUMULTICAST_WORLD"), get("RANK", "")
         return cls(
             machine=get("CUMULTICAST_MACHINE", DEFAULT_MACHINE),
-            devices=int(devices) if devices else None,
+            devices=_number("CUMULTICAST_DEVICES", int),
             profile=get("CUMULTICAST_PROFILE", "hardware"),  # pyright: ignore[reportArgumentType]
             faults=tuple(filter(None, get("CUMULTICAST_FAULTS", "").split(";"))),
-            block_limit=float(limit) if limit else None,
+            block_limit=_number("CUMULTICAST_BLOCK_LIMIT", float),
             hopeless=get("CUMULTICAST_HOPELESS", "fail"),  # pyright: ignore[reportArgumentType]
-            node=int(get("CUMULTICAST_NODE", "0")),
-            rank=int(rank) if (rank := get("RANK", "")).isdecimal() else None,
+            node=_number("CUMULTICAST_NODE", int) or 0,
+            rank=int(rank) if rank.isdecimal() else None,
             world=Path(world) if world else None,
         )
+
+
+N = TypeVar("N", int, float)
+
+
+def _number(variable: str, kind: Callable[[str], N]) -> N | None:
+    """Read a number from the environment; None when it is not set."""
+    text = os.environ.get(variable)
+    try:
+        return kind(text) if text else None
+    except ValueError:
+        raise ValueError(f"{variable}={text!r} is no number") from None
 
 
 @dataclass(frozen=True, slots=True)

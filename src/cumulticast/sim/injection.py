@@ -75,6 +75,8 @@ def parse(spec: str) -> Fault:
         raise ValueError(f"fault {spec!r}: {kind!r} is none of {', '.join(STATES)}, {', '.join(ACTIONS)}")
     if kind in VALUES and value not in VALUES[kind]:
         raise ValueError(f"fault {spec!r}: {kind}={value!r}; {kind} is one of {', '.join(VALUES[kind])}")
+    if value in ("starting", "stalled") and not rest.replace(".", "", 1).isdecimal():
+        raise ValueError(f"fault {spec!r}: {kind}={value} takes seconds, as in {kind}={value}:5")
     if kind in ("slots", "unaligned", "memory") and not value.isdecimal():
         raise ValueError(f"fault {spec!r}: {kind}= takes a whole number, not {value!r}")
     if kind == "cliques" and not all(size.isdecimal() for size in value.split(",")):
@@ -160,8 +162,21 @@ class Faults:
             return ""
         if fault.value in ("stopped", "never"):
             return "the Fabric Manager is not running"
-        left = self._left(fault) if fault.value == "starting" else 0.0
-        return f"the Fabric Manager is still starting ({left:.1f} s more)" if left > 0 else ""
+        if fault.value == "starting":
+            return self._still("starting", self._left(fault))
+        if fault.value == "stalled":
+            stalled_for = time.monotonic() - self._world.first_bind()
+            return self._still("stalled", float(fault.argument) - stalled_for)
+        return ""
+
+    def starting(self) -> str:
+        """Say that the fabric is still being probed, or nothing."""
+        fault = self.state("fm")
+        return self.not_ready() if fault is not None and fault.value == "starting" else ""
+
+    @staticmethod
+    def _still(what: str, left: float) -> str:
+        return f"the Fabric Manager is still {what} ({left:.1f} s more)" if left > 0 else ""
 
     def _left(self, fault: Fault) -> float:
         """Answer how many of its seconds a fault still has."""

@@ -72,9 +72,9 @@ class Pools:
         self._current: dict[Location, Pool] = {}
         self._made = 0
 
-    def __len__(self) -> int:
-        """Count the pools that the caller created and that still live."""
-        return sum(pool.default_of is None for pool in self._pools.values())
+    def created(self) -> list[Pool]:
+        """Answer the pools that the caller made and has yet to destroy."""
+        return [p for p in self._pools.values() if p.default_of is None and not p.destroyed]
 
     def find(self, value: int) -> Pool | None:
         """Answer a pool that may be used."""

@@ -266,7 +266,13 @@ class World:
         with self.transaction() as db:
             since = {spec: self.faults.get(spec, time.monotonic()) for spec in specs}
             db.execute("update world set value = ? where key = 'faults'", (json.dumps(since),))
+            db.execute("delete from world where key = 'first bind'")
         native.add_and_wake(self.fault_address)
+
+    def first_bind(self) -> float:
+        """Answer when the first bind since the faults were set was asked for (time.monotonic); now, if this is it."""
+        self.change("insert or ignore into world values('first bind', ?)", (time.monotonic(),))
+        return float(self.value("first bind"))
 
     # ---- processes and references
 

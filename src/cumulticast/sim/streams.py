@@ -66,8 +66,9 @@ class Streams:
         self._made = 0
         self._events_made = 0
 
-    def __len__(self) -> int:
-        return len(self._streams) + len(self._events)
+    def held(self) -> list[Stream | Event]:
+        """Answer the streams and events that live: what a caller has yet to destroy."""
+        return [*self._streams.values(), *self._events.values()]
 
     def create(self, context: Context, flags: int, priority: int) -> Stream:
         """Make a stream; priorities out of range become the nearest one in it."""

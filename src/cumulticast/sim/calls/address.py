@@ -27,8 +27,9 @@ def mem_address_reserve(process: Process, size: int, alignment: int, addr: int, 
     judge(address_space.reserve_hint_granularity, addr, step)
     try:
         return process.space.reserve(size, max(alignment, step), addr)
-    except OSError as error:
-        raise process.no_room(f"an address range of {size} bytes", error) from error
+    except OSError:
+        judge(address_space.address_space_left, size, alignment)
+        raise
 
 
 @entry("cuMemAddressFree")

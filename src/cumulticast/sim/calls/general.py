@@ -15,6 +15,7 @@ def init(driver: Driver, flags: int) -> None:
     fault = driver.faults.state("fm")
     never = fault is not None and fault.value == "never"
     driver.judge(general.system_started, "the Fabric Manager never ran" if never else "")
+    driver.judge(general.fabric_ready, driver.faults.starting())
     driver.initialise()
 
 

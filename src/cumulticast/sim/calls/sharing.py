@@ -19,7 +19,7 @@ from cumulticast.sim.lookup import any_handle
 from cumulticast.sim.process import Process
 from cumulticast.sim.schema import KINDS, TABLES
 from cumulticast.sim.shared import World
-from cumulticast.sim.structs import FABRIC
+from cumulticast.sim.structs import FABRIC, POSIX_FILE_DESCRIPTOR
 
 #: What a fabric handle says: our mark, the world, the object, its kind, and what a multicast object is like.
 _FABRIC = struct.Struct("<8sQQ12xIQQ8s")
@@ -64,7 +64,9 @@ def fabric_bytes(world: World, handle: Handle) -> bytes:
 @entry("cuMemImportFromShareableHandle")
 def mem_import_from_shareable_handle(process: Process, os_handle: int, handle_type: int) -> int:
     """Answer a new handle for what a descriptor or a fabric handle stands for."""
-    process.driver.judge(sharing.export_one_type, handle_type)
+    judge, foreign = process.driver.judge, handle_type not in (POSIX_FILE_DESCRIPTOR, FABRIC)
+    judge(sharing.import_type, handle_type, handle_type)
+    judge(sharing.import_supported, f"Linux has no handles of type {handle_type}" if foreign else "")
     if handle_type == FABRIC:
         process.require_fabric(FABRIC)
         kind, obj = read_fabric(process, os_handle)
