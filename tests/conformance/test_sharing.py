@@ -44,7 +44,8 @@ def test_only_what_was_asked_for_can_be_exported(make) -> None:
 def test_one_type_at_a_time(make) -> None:
     handle = make(handle_types=FD | FABRIC)
     assert refused(export, handle, 0, 0) == (1, "MC602")
-    assert refused(v1.cuMemImportFromShareableHandle, 0, v1.CUmemAllocationHandleType(0)) == (1, "MC602")
+    assert refused(import_, 0, 0) == (1, "MC607")
+    assert refused(import_, 0, 2) == (801, "MC608")
 
 
 @MAKERS
