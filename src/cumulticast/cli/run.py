@@ -14,7 +14,8 @@ from cumulticast.cli.supervise import supervise
 from cumulticast.ranks import places
 from cumulticast.sim.driver import PROFILES, Options
 from cumulticast.sim.injection import parse
-from cumulticast.sim.shared import WorldError
+from cumulticast.sim.shared import World, WorldError
+from cumulticast.sim.trace_file import VARIABLE, TraceFile
 
 
 def describe(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +35,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
         metavar="SPEC",
         help="a fault to inject, such as fm=stopped; repeatable",
     )
+    add("--trace", metavar="FILE", help="record every driver call in FILE, for `cumulticast trace`")
     add("command", nargs=argparse.REMAINDER, help="the program and its arguments")
 
 
@@ -70,13 +72,27 @@ def execute(args: argparse.Namespace) -> int:
     machine_options.chosen(options.machine, options.devices, options.nodes)
     try:
         with launch.machine(options) as world:
-            env = launch.environment(options, world.path, os.environ)
+            env = launch.environment(options, world.path, os.environ) | _traced(args.trace, world)
             if args.ranks is None:
                 return supervise(command, env)
             seats = places(args.ranks, world.machine, spread=args.nodes is not None)
             return run_many(command, env, seats, world)
     except (FileNotFoundError, WorldError) as error:
         raise UsageError(str(error)) from None
+
+
+def _traced(fresh: str | None, world: World) -> dict[str, str]:
+    """Begin the trace, and say in the environment where it is; one that cannot begin has been reported."""
+    inherited = os.environ.get(VARIABLE)
+    if fresh:
+        file = TraceFile.begin(fresh, world)
+    elif inherited:  # perhaps another `run` around this one writes there
+        file = TraceFile.join(inherited, world)
+    else:
+        return {}
+    begun = file.is_open
+    file.close()
+    return {VARIABLE: file.path if begun else ""}
 
 
 def _options(args: argparse.Namespace) -> Options:

@@ -22,6 +22,7 @@ ffibuilder.cdef("""
     void close_door(void);
     void forget(void);
     void redeliver(uintptr_t exception);
+    uint64_t given(int k);
     void *entry(int index);
     const char *loaded_libcuda(void);
 """)

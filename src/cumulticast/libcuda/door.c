@@ -234,6 +234,7 @@ static int enter(int index, const uint64_t *args)
     f.call.entry = e;
     f.call.index = index;
     f.call.thread = thread_serial;
+    f.call.given = args;
     f.call.fault = take_arguments(&f, e, args);
     const uint32_t *faults = callbacks.faults;
     bool watched = faults && __atomic_load_n(faults, __ATOMIC_RELAXED) != callbacks.calm;

@@ -32,6 +32,7 @@ struct call {
     enum ask ask;
     int fault;                 /* FAULT(kind, parameter) */
     uint64_t thread;           /* the calling thread's own number */
+    const uint64_t *given;     /* the arguments as they came */
     uint64_t word[MAX_PARAMS]; /* arguments; of input structures and strings, where their copy lies */
     uint64_t place[MAX_PARAMS]; /* of outputs, where they go; 0 when the caller does not want them */
     /* Answered with DOOR_WAIT: sleep while the 32-bit word at `wait_on` holds `wait_value`, at most `wait_ns`, then ask

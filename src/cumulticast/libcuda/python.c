@@ -169,10 +169,20 @@ static int raise_after_the_call(int status)
     return raised && status != DOOR_WAIT && !Py_AddPendingCall(raise_again, NULL) ? 0 : status;
 }
 
+/* The call with a bad argument that this thread asks Python about: a trace shows what it was given. */
+static __thread const struct call *bad_call;
+
+static uint64_t given(int k)
+{
+    if (!bad_call || k < 0 || k >= bad_call->entry->params) return 0;
+    return bad_call->entry->param[k].direction == SCALAR ? bad_call->word[k] : bad_call->given[k];
+}
+
 static int answer(struct call *c)
 {
     PyGILState_STATE state = PyGILState_Ensure();
     int status = -2;
+    bad_call = c->ask == ASK_FAULT ? c : NULL;
     if (c->ask == ASK_CALL) {
         status = call_function(c) ? explain_failure(c) : 0;
     } else {

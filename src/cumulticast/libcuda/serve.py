@@ -15,10 +15,12 @@ from cumulticast.libcuda import lookup
 from cumulticast.libcuda._door import ffi, lib
 from cumulticast.libcuda.glue import Function, make
 from cumulticast.libcuda.table import Entry, by_symbol
+from cumulticast.libcuda.tracing import Failed, Otherwise, Tracer
 from cumulticast.rules import Refused, Status, broken, general
 from cumulticast.sim import calls
 from cumulticast.sim.driver import Driver, Options
 from cumulticast.sim.entry import HANDLERS, Wait
+from cumulticast.sim.trace_file import VARIABLE, TraceFile
 
 # door.h
 AFTER, CALL, WATCHED, FAULT, GIVE_UP, NEW_THREAD, CLOSE = range(-1, 6)
@@ -168,16 +170,34 @@ class Server:
         self.driver: Driver | None = None
         self.at_exit = False
         self.functions: list[Function] = [stopped] * len(ENTRIES)
+        self._tracer: Tracer | None = None
+        self._answer_by(otherwise, failed)
+
+    def _answer_by(self, otherwise: Otherwise, failed: Failed) -> None:
+        """Let the door ask these functions; it holds no references of its own."""
+        self._asked = otherwise, failed
         lib.serve(id(self.functions), id(otherwise), id(failed))
 
     def serve(self, driver: Driver) -> None:
         """Answer calls from this driver."""
         self.driver = driver
         self.functions[:] = [make(entry, driver) for entry in ENTRIES]
+        if os.environ.get(VARIABLE):
+            self._trace(driver, TraceFile.join(os.environ[VARIABLE], driver.world))
+
+    def _trace(self, driver: Driver, file: TraceFile) -> None:
+        """Record all calls from now on."""
+        self._tracer = tracer = Tracer(driver, file, ENTRIES)
+        self.functions[:] = [tracer.wrap(k, function, otherwise) for k, function in enumerate(self.functions)]
+        self._answer_by(tracer.otherwise(otherwise, lib.given), tracer.failed(failed))
 
     def stop(self) -> None:
         """Answer no more calls."""
         self.functions[:] = [stopped] * len(ENTRIES)
+        if self._tracer is not None:
+            self._answer_by(otherwise, failed)
+            self._tracer.close()
+            self._tracer = None
 
 
 SERVER = Server()

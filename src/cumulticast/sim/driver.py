@@ -121,6 +121,7 @@ class Driver:
         self.faults = Faults(self.world)
         self.waiting = Waiting(self)
         self.findings: list[Finding] = []
+        self.listeners: list[Callable[[Finding], None]] = []
         self.lock = threading.RLock()
         self.call = ""
         self.process: Process | None = None
@@ -179,6 +180,8 @@ class Driver:
         """Record a finding of the call that runs, and log it."""
         finding = Finding(rule.code, self.call, reason, self.age)
         self.findings.append(finding)
+        for listener in self.listeners:
+            listener(finding)
         self.log.write("W", rule.describe(self.call, reason))
 
     def refuse(self, call: str, refused: Refused) -> Status:
