@@ -17,8 +17,8 @@ def left_behind(driver: Driver) -> list[str]:
         "reservations": len(process.space.reservations),
         "mappings": len(process.space.mappings),
         "allocations": len(process.heap.blocks),
-        "pools": len(process.pools),
-        "streams and events": len(process.streams),
+        "pools": len(process.pools.created()),
+        "streams and events": len(process.streams.held()),
     }
     return [f"{count} {name}" for name, count in found.items() if count]
 

@@ -88,10 +88,20 @@ class Ranks:
     """The processes of one job. ``start`` each, ``wait`` until they have ended, ``close``.
 
     All ranks count as running from here on: a wait for one that is yet to start is not hopeless.
+
+    Parameters
+    ----------
+    world
+        Where the ranks are entered.
+    seats
+        Every rank's place.
+    apart
+        Each rank gets a session of its own, out of the terminal's reach, and what it started ends with it.
     """
 
-    def __init__(self, world: World, seats: Sequence[Place]) -> None:
+    def __init__(self, world: World, seats: Sequence[Place], *, apart: bool = False) -> None:
         self._world = world
+        self._apart = apart
         self._port = free_port()
         self._running: dict[int, tuple[int, subprocess.Popen[bytes]]] = {}  # pidfd → rank, process
         self.processes: dict[int, subprocess.Popen[bytes]] = {}
@@ -120,7 +130,13 @@ class Ranks:
         settings = {**env, **place.variables(self._port)}
         try:
             process = subprocess.Popen(
-                command, env=settings, stdin=stdin, stdout=stdout, stderr=stderr, preexec_fn=preexec_fn
+                command,
+                env=settings,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                preexec_fn=preexec_fn,
+                start_new_session=self._apart,
             )
         except OSError:
             self._ended(place.rank)
@@ -145,6 +161,9 @@ class Ranks:
     def _reap(self, descriptor: int) -> int:
         rank, process = self._running.pop(descriptor)
         os.close(descriptor)
+        if self._apart:
+            with suppress(ProcessLookupError):  # the number cannot be another's yet: nobody has waited for it
+                os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         self._ended(rank)
         return rank
