@@ -17,7 +17,7 @@ from cumulticast.libcuda.glue import Function, make
 from cumulticast.libcuda.table import Entry, by_symbol
 from cumulticast.libcuda.tracing import Failed, Otherwise, Tracer
 from cumulticast.rules import Refused, Status, broken, general
-from cumulticast.sim import calls
+from cumulticast.sim import calls, trouble
 from cumulticast.sim.driver import Driver, Options
 from cumulticast.sim.entry import HANDLERS, Wait
 from cumulticast.sim.trace_file import VARIABLE, TraceFile
@@ -125,13 +125,14 @@ def failed(error: BaseException, index: int, thread: int) -> int | tuple[int, in
         return int(Status.DEINITIALIZED)
     driver, entry = in_service(), ENTRIES[index]
     driver.waiting.over(thread)
-    if isinstance(error, Refused):
-        return int(driver.refuse(entry.symbol, error))
-    if not driver.closed:
+    if not isinstance(error, Refused) and not driver.closed:
         driver.world.recover()
-    if raised_by_signal(error):
+    if not isinstance(error, Refused) and raised_by_signal(error):
         lib.redeliver(id(error))
         return int(Status.UNKNOWN)
+    refused = error if isinstance(error, Refused) else trouble.refusal(error, driver.world.path)
+    if refused is not None:
+        return int(driver.refuse(entry.symbol, refused))
     print(f"cumulticast: {entry.symbol} failed inside the simulator (please report):", file=sys.stderr)
     traceback.print_exception(error)
     return int(Status.UNKNOWN)

@@ -35,11 +35,6 @@ class Lives:
             entry[1] += 1
             self._fd = entry[0]
 
-    @staticmethod
-    def make(path: Path) -> None:
-        """Make the lock file of a new world."""
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_EXCL | os.O_CLOEXEC, 0o600))
-
     def hold(self, number: int) -> None:
         """Be alive as ``number`` from now on."""
         fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)

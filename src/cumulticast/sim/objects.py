@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from cumulticast.sim import room
 from cumulticast.sim.shared import World
 
 
@@ -51,35 +54,34 @@ def create_memory(
     sqlite3.IntegrityError
         The device has no room for it.
     """
-    path = world.path_of("memory", obj)
-    _make_file(path, size)
-    try:
+    with _new_file(world.path_of("memory", obj), size):
         world.change(
             "insert into allocation(id, process, size, location_type, location_id, node, device, handle_types,"
             " properties) values(?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (obj, process, size, *location, node, device, handle_types, properties),
         )
-    except sqlite3.Error:
-        os.unlink(path)
-        raise
 
 
 def create_multicast(
     world: World, process: int, obj: int, size: int, num_devices: int, handle_types: int, node: int
 ) -> None:
     """Make a multicast object without devices; nothing is reserved for it yet."""
-    _make_file(world.path_of("multicast", obj), 0)
-    world.change(
-        "insert into multicast(id, process, size, num_devices, handle_types, node) values(?, ?, ?, ?, ?, ?)",
-        (obj, process, size, num_devices, handle_types, node),
-    )
+    with _new_file(world.path_of("multicast", obj), 0):
+        world.change(
+            "insert into multicast(id, process, size, num_devices, handle_types, node) values(?, ?, ?, ?, ?, ?)",
+            (obj, process, size, num_devices, handle_types, node),
+        )
 
 
-def _make_file(path: str, size: int) -> None:
+@contextmanager
+def _new_file(path: str, size: int) -> Generator[None]:
+    """Make an object's file; it goes again if the object cannot be entered in the books."""
+    room.require(os.path.dirname(path))
     fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_EXCL, 0o600)
     try:
         os.ftruncate(fd, size)
-    except OSError:
+        yield
+    except BaseException:
         os.unlink(path)
         raise
     finally:

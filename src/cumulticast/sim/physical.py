@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from cumulticast.sim import objects
 from cumulticast.sim.handles import Handle
 from cumulticast.sim.structs import DEVICE, HOST, AllocationProp
+from cumulticast.sim.trouble import NO_ROOM
 
 if TYPE_CHECKING:
     from cumulticast.sim.process import Process
-
-NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EOVERFLOW)
 
 
 def allocate(process: Process, size: int, prop: AllocationProp, *, references: int = 1) -> Handle:

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from cumulticast.rules import Refused, Rule, lifetime, memory, sharing, team_waits
+from cumulticast.sim import trouble
 from cumulticast.sim.address_space import AddressSpace, Mapping
 from cumulticast.sim.backing import Backing
 from cumulticast.sim.contexts import Contexts
@@ -132,9 +133,7 @@ class Process:
 
     def no_room(self, what: str, error: OSError) -> Refused:
         """Make the refusal (2) for a thing that the host has no room for."""
-        rule = team_waits.host_room
-        assert rule.status is not None
-        return Refused(rule.status, rule, f"the host has no room for {what}: {error.strerror}")
+        return trouble.no_room(what, str(error.strerror), self.world.path, full=error.errno in trouble.FULL)
 
     def require_system(self) -> None:
         """Refuse a bind while the system is not ready (802) or in an illegal state (401)."""

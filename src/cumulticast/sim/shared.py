@@ -24,16 +24,16 @@ import os
 import secrets
 import shutil
 import sqlite3
-import stat
 import tempfile
 import time
 from pathlib import Path
 
-from cumulticast.sim import native
+from cumulticast.sim import native, room
 from cumulticast.sim.detached import Place
 from cumulticast.sim.handles import Kind
 from cumulticast.sim.lives import OWNER, Lives
 from cumulticast.sim.machine import Machine, load
+from cumulticast.sim.rights import WorldError, check, read_values, room_text
 from cumulticast.sim.schema import KINDS, TABLES, TABLES_SQL, VERSION
 from cumulticast.sim.turns import Turns
 
@@ -41,10 +41,6 @@ PREFIX = "cumulticast-"
 WORDS = 1 << 16
 FAULTS_WORD = 0
 CALM = 0xFFFF_FFFF
-
-
-class WorldError(RuntimeError):
-    """A world directory cannot be used; the text says which and why. Name another one in CUMULTICAST_WORLD."""
 
 
 def default_root() -> Path:
@@ -89,16 +85,16 @@ class World:
     it has not happened.
     """
 
-    def __init__(self, path: Path, machine: Machine, *, owned: bool) -> None:
+    def __init__(self, path: Path, machine: Machine, lives: Lives, *, owned: bool) -> None:
         self.path = path
         self._root = str(path)
         self.machine = machine
         self.owned = owned
-        self.lives = Lives(path / "lives")
-        if owned:
-            self.lives.hold(OWNER)
+        self.lives = lives
         self._turns = Turns(path / "turn")
         self._connection = self._connect()
+        if owned:
+            room.set_aside_log(path)
         self._words = self._map_words()
         self._words_address = native.address_of(self._words)
         self._faults: tuple[int, dict[str, float]] = (-1, {})
@@ -115,38 +111,50 @@ class World:
         else:
             path.mkdir(mode=0o700, parents=True, exist_ok=False)
         try:
-            cls._furnish(path, machine, profile, faults)
-            return cls(path, machine, owned=True)
+            return cls._furnish(path, machine, profile, faults)
         except (OSError, sqlite3.Error) as error:
+            text = room_text(path)
             shutil.rmtree(path, ignore_errors=True)
-            free = shutil.disk_usage(path.parent).free
-            raise WorldError(f"no world can be made in {path.parent} ({free} bytes free): {error}") from error
+            raise WorldError(f"no world can be made in {path.parent}: {error}; {text}") from error
 
-    @staticmethod
-    def _furnish(path: Path, machine: Machine, profile: str, faults: tuple[str, ...]) -> None:
-        """Make the files of a new world."""
+    @classmethod
+    def _furnish(cls, path: Path, machine: Machine, profile: str, faults: tuple[str, ...]) -> World:
+        """Make the files of a new world. Its owner lives before there are books: nobody takes it for a dead one's."""
         for name in KINDS:
             (path / name).mkdir(mode=0o700)
-        Lives.make(path / "lives")
-        with open(path / "words", "wb") as words:
-            os.posix_fallocate(words.fileno(), 0, WORDS * 4)  # they are written through a mapping: never by SIGBUS
-        values = {
-            "schema": VERSION,
-            "machine": machine.name,
-            "devices": machine.devices_per_node,
-            "nodes": machine.nodes,
-            "profile": profile,
-            "faults": json.dumps(dict.fromkeys(faults, time.monotonic())),
-            "identity": secrets.randbits(62),
-            "began": time.time(),
-        }
+        for name in ("lives", "turn", "words", "world.db"):
+            os.close(os.open(path / name, os.O_CREAT | os.O_RDWR | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        lives = Lives(path / "lives")
+        try:
+            lives.hold(OWNER)
+            room.allocate(path / "words", WORDS * 4)  # they are written through a mapping: never by SIGBUS
+            values = {
+                "schema": VERSION,
+                "machine": machine.name,
+                "devices": machine.devices_per_node,
+                "nodes": machine.nodes,
+                "profile": profile,
+                "faults": json.dumps(dict.fromkeys(faults, time.monotonic())),
+                "identity": secrets.randbits(62),
+                "began": time.time(),
+            }
+            cls._open_books(path, machine, values)
+            return cls(path, machine, lives, owned=True)
+        except BaseException:
+            lives.close()
+            raise
+
+    @staticmethod
+    def _open_books(path: Path, machine: Machine, values: dict[str, int | float | str]) -> None:
         connection = sqlite3.connect(path / "world.db", isolation_level=None)
         try:
-            connection.execute("pragma journal_mode=wal")
-            connection.executescript(TABLES_SQL)
+            connection.executescript(f"pragma journal_mode=off; pragma synchronous=off; begin; {TABLES_SQL}")
             connection.executemany("insert into world values(?, ?)", values.items())
             totals = [(index, machine.total_memory) for index in range(machine.device_count)]
             connection.executemany("insert into device(id, total) values(?, ?)", totals)
+            connection.execute("commit")
+            room.set_aside_pages(connection)
+            connection.execute("pragma journal_mode=wal")
         finally:
             connection.close()
 
@@ -159,12 +167,14 @@ class World:
         WorldError
             It is somebody else's, or open to others, or no world, or damaged; the text says which file and why.
         """
-        check_rights(path)
+        check(path)
         values = read_values(path)
-        machine = load(str(values["machine"]), devices=int(values["devices"]), nodes=int(values["nodes"]))
+        lives = Lives(path / "lives")
         try:
-            return cls(path, machine, owned=False)
+            machine = load(str(values["machine"]), devices=int(values["devices"]), nodes=int(values["nodes"]))
+            return cls(path, machine, lives, owned=False)
         except (OSError, sqlite3.Error, ValueError) as error:
+            lives.close()
             raise WorldError(f"the world {path} is damaged: {error}") from error
 
     def close(self) -> None:
@@ -180,12 +190,12 @@ class World:
         connection = sqlite3.connect(
             self.path / "world.db", isolation_level=None, check_same_thread=False, cached_statements=256, timeout=30
         )
-        for pragma in ("synchronous=off", "wal_autocheckpoint=4000", "busy_timeout=30000"):
+        for pragma in ("synchronous=off", f"wal_autocheckpoint={room.LOG_PAGES}", "busy_timeout=30000"):
             connection.execute(f"pragma {pragma}")
         return connection
 
     def _map_words(self) -> mmap.mmap:
-        fd = os.open(self.path / "words", os.O_RDWR | os.O_CLOEXEC)
+        fd = os.open(self.path / "words", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
             if os.fstat(fd).st_size != WORDS * 4:
                 raise ValueError(f"{self.path / 'words'} has {os.fstat(fd).st_size} bytes, not {WORDS * 4}")
@@ -394,37 +404,3 @@ class World:
                 count, ended = count + (not self.exists(kind, obj)), ended + detached
         return count, ended
 
-
-# ---- worlds of others, and damaged ones
-
-
-def check_rights(path: Path) -> None:
-    """Refuse a directory that is not this user's alone."""
-    try:
-        found = path.lstat()
-    except OSError as error:
-        raise WorldError(f"{path} is not a world: {error.strerror}") from error
-    if not stat.S_ISDIR(found.st_mode):
-        raise WorldError(f"{path} is not a world: it is no directory")
-    if found.st_uid != os.geteuid():
-        raise WorldError(f"{path} belongs to user {found.st_uid}, and this is user {os.geteuid()}")
-    if found.st_mode & 0o077:
-        rights = stat.S_IMODE(found.st_mode)
-        raise WorldError(f"{path} is open to others (mode {rights:04o}); make it 0700")
-
-
-def read_values(path: Path) -> dict[str, int | float | str]:
-    """Read a world's own values without becoming a part of it."""
-    database = path / "world.db"
-    if not database.is_file():
-        raise WorldError(f"{path} is not a world: it has no world.db")
-    connection = sqlite3.connect(f"file:{database}?mode=rw", uri=True, isolation_level=None)
-    try:
-        values: dict[str, int | float | str] = dict(connection.execute("select key, value from world"))
-    except sqlite3.Error as error:
-        raise WorldError(f"{database} cannot be read: {error}") from error
-    finally:
-        connection.close()
-    if values.get("schema") != VERSION:
-        raise WorldError(f"{database} has schema {values.get('schema')}, this version reads {VERSION}")
-    return values
