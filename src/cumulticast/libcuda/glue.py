@@ -4,7 +4,7 @@ For each answered entry a small function is written once, such as this for cuMem
 
     def cuMemCreate(thread, a0, a1, a2):
         with lock:
-            driver.call = call = "cuMemCreate"
+            now.call = call = "cuMemCreate"
             process = driver.process or not_initialised()
             return handler(process, a0, a1, a2)
 
@@ -31,7 +31,7 @@ def source(entry: Entry, handler: Handler) -> str:
     if handler.inputs != len(inputs):
         name = handler.function.__name__
         raise TypeError(f"{entry.symbol}: {name} takes {handler.inputs} inputs, the call has {len(inputs)}")
-    lines = [f'driver.call = call = "{entry.symbol}"', *_injections(handler)]
+    lines = [f'now.call = call = "{entry.symbol}"', *_injections(handler)]
     lines.append(f"return handler({', '.join([*handler.injected, *inputs])})")
     if handler.locked:
         lines = ["with lock:", *(f"    {line}" for line in lines)]
@@ -64,6 +64,7 @@ def make(entry: Entry, driver: Driver) -> Function:
     names: dict[str, Any] = {
         "handler": handler.function,
         "driver": driver,
+        "now": driver.now,
         "lock": driver.lock,
         "not_initialised": raiser(general.initialized, False),
         "no_context": raiser(contexts.context_current, False),

@@ -112,8 +112,8 @@ def move(process: Process, call: str, context: Context, sides: list[Side], work:
     Refused
         1: a side is no good. 2: the host has no memory left for a sparse file.
     """
+    process.driver.now.call = call  # a stream may do the work in another thread
     with process.driver.lock:
-        process.driver.call = call
         pieces = [piece for side in sides for piece in check(process, side.context or context, side)]
         process.moves.begin()
     with process.moves.under_way():

@@ -123,7 +123,7 @@ class Driver:
         self.findings: list[Finding] = []
         self.listeners: list[Callable[[Finding], None]] = []
         self.lock = threading.RLock()
-        self.call = ""
+        self.now = threading.local()
         self.process: Process | None = None
         self.started = time.monotonic()
         self.closed = False
@@ -156,6 +156,11 @@ class Driver:
                 self.process.close()
                 self.process = None
             self.world.close()
+
+    @property
+    def call(self) -> str:
+        """The C name of the call that this thread is in."""
+        return getattr(self.now, "call", "")
 
     # ---- judging
 

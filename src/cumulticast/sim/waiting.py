@@ -54,7 +54,7 @@ class Waiting:
     def over(self, thread: int) -> None:
         """The thread's call is over, one way or another."""
         waiter = self.waiters.pop(thread, None)
-        if waiter is not None and waiter.shown:
+        if waiter is not None and waiter.shown and not self._driver.closed:
             self._peers.no_longer_waits(thread)
 
     def for_team(self, thread: int, obj: int, generation: int, team: tuple[int, ...], wanted: int) -> Wait:

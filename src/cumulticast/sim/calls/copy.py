@@ -23,7 +23,6 @@ def copy(process: Process, call: str, context: Context, dst: Side, src: Side) ->
 def copy_in_stream(process: Process, thread: int, call: str, stream: int, dst: Side, src: Side) -> None:
     """Copy in the order of a stream; the stream's device acts."""
     with process.driver.lock:
-        process.driver.call = call
         where = stream_of(process, thread, stream, call)
     enqueue(where, lambda: copy(process, call, where.context, dst, src))
 
@@ -91,7 +90,6 @@ def peer_sides(
     """Make both sides, each touched by its context's device; context 0 is the one that acts (recorded)."""
     target, source = sides(dst, src, size, "DtoD")
     with process.driver.lock:
-        process.driver.call = call
         if dst_context:
             target = replace(target, context=context_of(process, dst_context))
         if src_context:

@@ -73,7 +73,6 @@ def copy_plane(process: Process, call: str, context: Context, data: bytes) -> No
     if not plane.width or not plane.height:
         return
     with process.driver.lock:
-        process.driver.call = call
         for half in (plane.src, plane.dst):
             check_half(process, half, plane.width)
     both = [plane.side(plane.dst, write=True), plane.side(plane.src, write=False)]
@@ -105,6 +104,5 @@ def memcpy_2d(process: Process, context: Context, call: str, plane: bytes) -> No
 def memcpy_2d_async(process: Process, thread: int, call: str, plane: bytes, stream: int) -> None:
     """Copy rows in stream order."""
     with process.driver.lock:
-        process.driver.call = call
         where = stream_of(process, thread, stream, call)
     enqueue(where, lambda: copy_plane(process, call, where.context, plane))

@@ -31,7 +31,6 @@ def fill(process: Process, call: str, context: Context, dst: int, value: int, co
     if not size:
         return
     with process.driver.lock:
-        process.driver.call = call
         if width > 1:
             process.driver.judge(copies.memset_aligned, dst, width)
     side = Side("dst_device", dst, size, True, staged=False)
@@ -47,7 +46,6 @@ def fill_2d(
         return
     row = columns * width
     with process.driver.lock:
-        process.driver.call = call
         if width > 1:
             process.driver.judge(copies.memset_aligned, dst, width)
             if rows > 1:
@@ -67,7 +65,6 @@ def memset(process: Process, context: Context, call: str, dst: int, value: int, 
 def memset_async(process: Process, thread: int, call: str, dst: int, value: int, count: int, stream: int) -> None:
     """Set elements in stream order."""
     with process.driver.lock:
-        process.driver.call = call
         where = stream_of(process, thread, stream, call)
     enqueue(where, lambda: fill(process, call, where.context, dst, value, count))
 
@@ -94,6 +91,5 @@ def memset_2d_async(
 ) -> None:
     """Set rows of elements in stream order."""
     with process.driver.lock:
-        process.driver.call = call
         where = stream_of(process, thread, stream, call)
     enqueue(where, lambda: fill_2d(process, call, where.context, dst, pitch, value, columns, rows))

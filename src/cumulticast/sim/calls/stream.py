@@ -168,7 +168,6 @@ def stream_add_callback(
 
 def found_function(process: Process, thread: int, call: str, value: int, function: int, name: str) -> Stream:
     """Answer the stream, and refuse a null function (1); a real driver crashes on it (recorded)."""
-    process.driver.call = call
     stream = stream_of(process, thread, value, call)
     process.driver.judge(general.pointer_given, name, function)
     return stream
