@@ -55,3 +55,9 @@ def test_an_unbind_beyond_the_size_is_a_finding() -> None:
     answer = refused_with_findings(driver.multicast_unbind, mc, 0, PAGE, STEP)
     assert answer == (1, ("MC404",), ("MC403",))
     assert accepted(driver.multicast_unbind, mc, 0, PAGE - STEP, STEP) == "MC403"
+
+
+def test_the_same_memory_twice_in_one_object_is_a_finding(bind: Bind) -> None:
+    mc, mem = team(size=2 * STEP), piece()
+    assert accepted(bind, mc, 0, mem) == ""
+    assert accepted(bind, mc, STEP, mem) == "MC329"

@@ -215,3 +215,24 @@ def test_the_original_and_the_import_are_one_object() -> None:
 def test_the_location_constants_are_the_drivers() -> None:
     assert allocation_prop(DEVICE).location.type == driver.MemLocationType.DEVICE
     assert (HOST, HOST_NUMA) == (driver.MemLocationType.HOST, driver.MemLocationType.HOST_NUMA)
+
+
+# ---- addresses
+
+
+@pytest.mark.usefixtures("strict")
+@pytest.mark.parametrize("names_device", [False, True])
+def test_a_bind_by_address_needs_no_access(names_device: bool) -> None:
+    handle, form = memory(), Bind(by_address=True, names_device=names_device)
+    assert accepted(form, team(), 0, Piece(handle, mapped(handle, STEP, []), 0)) == ""
+
+
+@pytest.mark.usefixtures("strict")
+@pytest.mark.parametrize("names_device", [False, True])
+def test_a_bind_by_address_ends_with_the_mapping_not_with_the_memory(names_device: bool) -> None:
+    mc, form, ptr = team(size=2 * STEP), Bind(by_address=True, names_device=names_device), reserve(2 * STEP)
+    driver.mem_map(ptr, STEP, 0, memory(0, 2 * STEP), 0)
+    assert refused(form, mc, 0, Piece(0, ptr, 0), 0, 2 * STEP) == (1, "MC311")
+    driver.mem_map(ptr + STEP, STEP, 0, memory(), 0)  # a neighbour is another mapping
+    assert refused(form, mc, 0, Piece(0, ptr, 0), 0, 2 * STEP) == (1, "MC311")
+    assert accepted(form, mc, 0, Piece(0, ptr, 0), 0, STEP) == ""

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from builders import STEP, Answer, Bind, ask, bare_object, mapped, memory, piece, reserve
+from builders import STEP, Answer, Bind, allocation_prop, ask, bare_object, mapped, memory, piece, reserve
 from cuda.bindings import driver as v1
 from cuda.bindings._v2 import driver
 
@@ -274,3 +274,43 @@ def test_a_handler_that_returns_lets_the_wait_go_on(start, alarm, call: Callable
     assert ask(call, mc, 0, mem, 0, STEP, 0).status == 0
     assert time.monotonic() - begun >= 0.5
     assert len(heard) == 1
+
+
+@by_signal
+@pytest.mark.parametrize("create", [driver.mem_create, v1.cuMemCreate], ids=["_v2", "v1"])
+def test_what_a_handler_raises_in_the_middle_of_a_call_arrives(start, alarm, create: Callable[..., Any]) -> None:
+    def handler(*_: Any) -> None:
+        raise Late("in the middle")
+
+    start(devices=1, faults=["delay:cuMemCreate:seconds=2"])
+    prop = v1.CUmemAllocationProp() if create is v1.cuMemCreate else allocation_prop()
+    if create is v1.cuMemCreate:
+        prop.type = v1.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
+        prop.location.type = v1.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+    alarm(0.2, handler)
+    begun = time.monotonic()
+    with pytest.raises(Late, match=r"^in the middle$"):
+        create(STEP, prop, 0)
+    assert time.monotonic() - begun < 1
+    assert sim.world().allocations == ()
+    assert memory()
+
+
+@by_signal
+def test_ctrl_c_between_many_calls_is_never_lost(start) -> None:
+    """A signal strikes anywhere: in the caller's code, in the bindings, or in the middle of a handler of ours."""
+    start(devices=1)
+    main = threading.main_thread().ident
+    for k in range(20):
+        timer = threading.Timer(0.01 + 0.0007 * k, signal.pthread_kill, (main, signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            work_for_two_seconds()
+        timer.join()
+    assert memory()
+
+
+def work_for_two_seconds() -> None:
+    deadline = time.monotonic() + 2
+    while time.monotonic() < deadline:
+        driver.mem_release(memory())

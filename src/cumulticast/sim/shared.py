@@ -33,18 +33,25 @@ from cumulticast.sim.detached import Place
 from cumulticast.sim.handles import Kind
 from cumulticast.sim.lives import OWNER, Lives
 from cumulticast.sim.machine import Machine, load
-from cumulticast.sim.rights import WorldError, check, read_values, room_text
+from cumulticast.sim.rights import WorldError, check, check_directory, read_values, room_text
 from cumulticast.sim.schema import KINDS, TABLES, TABLES_SQL, VERSION
 from cumulticast.sim.turns import Turns
 
 PREFIX = "cumulticast-"
+LINKS = ("libcuda.so.1", "libcuda.so")  # what programs are linked to, and what some open by name
 WORDS = 1 << 16
 FAULTS_WORD = 0
 CALM = 0xFFFF_FFFF
 
 
 def default_root() -> Path:
-    """Answer the directory in which worlds are made: tmpfs where there is one."""
+    """Answer the directory in which worlds are made: beside CUMULTICAST_WORLD, else on tmpfs where there is one."""
+    beside = Path(os.environ.get("CUMULTICAST_WORLD") or "/").absolute().parent
+    return beside if beside != Path("/") and os.access(beside, os.W_OK) else usual_root()
+
+
+def usual_root() -> Path:
+    """Answer the directory in which worlds are made when nobody says where."""
     shm = Path("/dev/shm")
     return shm if shm.is_dir() and os.access(shm, os.W_OK) else Path(tempfile.gettempdir())
 
@@ -62,7 +69,8 @@ class Transaction:
         self._turns.__enter__()
         try:
             self._connection.execute("begin immediate")
-        except BaseException:
+        except BaseException:  # a signal handler's, too, when it has begun already
+            self._undo()
             self._turns.__exit__()
             raise
         return self._connection
@@ -70,12 +78,15 @@ class Transaction:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             self._connection.execute("rollback" if kind else "commit")
-        except sqlite3.Error:  # a full file system can refuse the commit, too
-            if self._connection.in_transaction:
-                self._connection.execute("rollback")
+        except BaseException:  # a full file system can refuse the commit, and a signal handler come before it
+            self._undo()
             raise
         finally:
             self._turns.__exit__()
+
+    def _undo(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("rollback")
 
 
 class World:
@@ -109,7 +120,8 @@ class World:
         if path is None:
             path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=default_root()))
         else:
-            path.mkdir(mode=0o700, parents=True, exist_ok=False)
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            check_directory(path)
         try:
             return cls._furnish(path, machine, profile, faults)
         except (OSError, sqlite3.Error) as error:
@@ -216,7 +228,8 @@ class World:
 
     def recover(self) -> None:
         """Undo what a signal handler's exception cut off half-way in this thread."""
-        if self._connection.in_transaction and self._turns.mine:
+        self._turns.local.acquire()  # waits for another thread's turn to end, or adds to what is left of this one's
+        if self._connection.in_transaction:
             self._connection.execute("rollback")
         self._turns.recover()
 

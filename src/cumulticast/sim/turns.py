@@ -6,6 +6,7 @@ Inside a process a re-entrant lock keeps the threads apart.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import threading
@@ -15,22 +16,15 @@ from pathlib import Path
 class Turns:
     """``with turns:`` around each change."""
 
-    __slots__ = ("_depth", "_fd", "_owner", "local")
+    __slots__ = ("_depth", "_fd", "local")
 
     def __init__(self, path: Path) -> None:
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self.local = threading.RLock()
-        self._owner = 0
         self._depth = 0
-
-    @property
-    def mine(self) -> bool:
-        """Whether it is this thread's turn."""
-        return self._owner == threading.get_ident()
 
     def __enter__(self) -> None:
         self.local.acquire()
-        self._owner = threading.get_ident()
         self._depth += 1
         if self._depth == 1:
             try:
@@ -42,14 +36,16 @@ class Turns:
     def __exit__(self, *_: object) -> None:
         self._depth -= 1
         if not self._depth:
-            self._owner = 0
             fcntl.lockf(self._fd, fcntl.LOCK_UN, 1, 0)
         self.local.release()
 
     def recover(self) -> None:
-        """Give up this thread's turn, however deep: an exception of a signal handler cut it off."""
-        while self.mine:
-            self.__exit__()
+        """Give up this thread's turn, however deep and however far given up; the caller holds `local`."""
+        self._depth = 0
+        fcntl.lockf(self._fd, fcntl.LOCK_UN, 1, 0)
+        with contextlib.suppress(RuntimeError):  # raised when nothing is left
+            while True:
+                self.local.release()
 
     def close(self) -> None:
         """Close the file."""
