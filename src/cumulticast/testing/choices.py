@@ -48,10 +48,10 @@ def chosen(node: pytest.Item) -> Choices:
     said: dict[str, Any] = {}
     for marker in reversed(list(node.iter_markers("cuda_machine"))):
         if marker.args:
-            raise ValueError(f"cuda_machine takes keywords only, not {marker.args!r}: {', '.join(NAMES)}")
+            raise ValueError(f"the marker takes keywords only, not {marker.args!r}: {', '.join(NAMES)}")
         unknown = [name for name in marker.kwargs if name not in NAMES]
         if unknown:
-            raise ValueError(f"cuda_machine knows no {', '.join(unknown)}; it takes {', '.join(NAMES)}")
+            raise ValueError(f"the marker knows no {', '.join(unknown)}; it takes {', '.join(NAMES)}")
         said |= marker.kwargs
     if said.get("leaks", "fail") not in LEAKS:
         raise ValueError(f"leaks={said['leaks']!r} is none of {', '.join(LEAKS)}")

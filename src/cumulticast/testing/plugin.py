@@ -39,7 +39,7 @@ def cuda_machine(request: pytest.FixtureRequest) -> Generator[CudaMachine]:
     try:
         machine = CudaMachine(chosen(request.node))
     except (RuntimeError, ValueError, TypeError) as error:
-        pytest.fail(f"cuda_machine: {error}", pytrace=False)
+        raise pytest.fail.Exception(f"cuda_machine: {error}", pytrace=False) from None
     yield machine
     problem = machine.close(check=FAILED not in request.node.stash)
     if problem:

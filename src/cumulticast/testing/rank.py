@@ -7,6 +7,7 @@ import marshal
 import os
 import pickle
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import CellType, FunctionType, ModuleType
@@ -23,8 +24,21 @@ def main(file: str, answers: str) -> None:
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     numbers = {"rank": rank, "world_size": size}
     given = {name: value for name, value in numbers.items() if takes(function, name)}
-    answer = function(**(given | pickle.loads(job.arguments)))
-    Path(answers.format(rank)).write_bytes(pickle.dumps(answer))
+    try:
+        answer = function(**(given | pickle.loads(job.arguments)))
+    except Exception as error:
+        sys.exit(without_us(error))
+    try:
+        Path(answers.format(rank)).write_bytes(pickle.dumps(answer))
+    except Exception as error:
+        sys.exit(f"{job.name} returned {answer!r}, which cannot be sent to another process: {error}")
+
+
+def without_us(error: Exception) -> str:
+    """Write an exception's traceback from the function on."""
+    trace = error.__traceback__
+    assert trace is not None
+    return "".join(traceback.format_exception(type(error), error, trace.tb_next)).rstrip()
 
 
 def find(job: Job) -> Callable[..., Any]:

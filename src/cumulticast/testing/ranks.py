@@ -7,7 +7,6 @@ import pickle
 import resource
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
@@ -135,15 +134,20 @@ class _Job:
             self._ranks.close()
 
     def _start(self) -> None:
+        hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
         for place in self._seats:
-            with ExitStack() as files:
-                stdout, stderr = (files.enter_context(open(self._file(place.rank, s), "wb")) for s in ("out", "err"))
-                self._ranks.start(place, self._work.command, self._env, stdout=stdout, stderr=stderr)
-            hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+            out, err, log = (self._file(place.rank, name) for name in ("out", "err", "log"))
+            with open(out, "wb") as stdout, open(err, "wb") as stderr:
+                env = {"CUDA_LOG_FILE": str(log), **self._env}
+                self._ranks.start(place, self._work.command, env, stdout=stdout, stderr=stderr)
             resource.prlimit(self._ranks.processes[place.rank].pid, resource.RLIMIT_CORE, (0, hard))
 
-    def _file(self, rank: int, stream: str) -> Path:
-        return self._directory / f"{stream}-{rank}"
+    def _file(self, rank: int, name: str) -> Path:
+        return self._directory / f"{name}-{rank}"
+
+    def _text(self, rank: int, name: str) -> str:
+        file = self._file(rank, name)
+        return file.read_text(errors="replace") if file.exists() else ""
 
     def _stop(self) -> None:
         """Note what each rank is waiting for, then end it."""
@@ -159,7 +163,7 @@ class _Job:
 
     def _outcome(self, place: Place) -> Outcome:
         rank, process = place.rank, self._ranks.processes[place.rank]
-        stdout, stderr = (self._file(rank, s).read_text(errors="replace") for s in ("out", "err"))
+        stdout, stderr, log = (self._text(rank, name) for name in ("out", "err", "log"))
         value, problem = self._value(rank, stdout) if process.returncode == 0 else (None, "")
         return Outcome(
             rank,
@@ -169,6 +173,7 @@ class _Job:
             value,
             stdout,
             stderr,
+            log,
             tuple(self._waiting.get(rank, ())),
             rank in self._stopped,
             problem,

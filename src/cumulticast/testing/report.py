@@ -50,6 +50,8 @@ class Outcome:
         What the function returned; of a program, what it wrote to stdout. None if it failed.
     stdout, stderr
         All that it wrote.
+    log
+        Its CUDA error log: why calls were refused. Empty where CUDA_LOG_FILE leads elsewhere.
     waiting
         What it was waiting for when the ranks were stopped.
     stopped
@@ -65,6 +67,7 @@ class Outcome:
     value: Any
     stdout: str
     stderr: str
+    log: str = ""
     waiting: tuple[Waiting, ...] = ()
     stopped: bool = False
     problem: str = ""
@@ -106,6 +109,7 @@ def _lines(what: str, why: str, ranks: Sequence[Outcome]) -> Iterator[str]:
         yield from (f"    {wait}" for wait in outcome.waiting)
         yield from _tail("stdout", outcome.stdout)
         yield from _tail("stderr", outcome.stderr)
+        yield from _tail("CUDA error log", outcome.log)
 
 
 def _tail(name: str, text: str) -> Iterator[str]:
