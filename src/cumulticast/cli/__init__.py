@@ -18,6 +18,7 @@ from cumulticast.cli.answers import USAGE, UsageError, complain
 COMMANDS = {
     "demo": "bind, broadcast and all-reduce on a simulated machine, and check every byte",
     "run": "run a program on a simulated machine",
+    "trace": "show what a recorded run did, check it, or draw it",
     "rules": "list the rules of the driver, or explain one",
     "machines": "list the simulated machines, or describe one",
 }

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TypeGuard, cast
 
@@ -67,7 +68,7 @@ class Record:
     @property
     def base(self) -> str:
         """The call's name without version: both forms of a bind are binds."""
-        return SUFFIX.sub("", self.call)
+        return base_of(self.call)
 
     @property
     def end(self) -> float:
@@ -157,6 +158,12 @@ class Reader:
 
 
 # ---- one line
+
+
+@lru_cache(maxsize=4096)
+def base_of(symbol: str) -> str:
+    """Answer a C symbol without its version and its default stream's."""
+    return SUFFIX.sub("", symbol)
 
 
 def parsed(raw: bytes) -> Fields | None:

@@ -96,7 +96,10 @@ class Teams:
         return self._teams.pop(identity)
 
     def _use(self, record: Record, base: str) -> None:
-        team = self._teams.get(record.identity("handle" if base == "cuMemMap" else "mcHandle"))
+        identity = record.identity("handle" if base == "cuMemMap" else "mcHandle")
+        team = self._teams.get(identity)
+        if team is None and record.waited_us:  # its create is not in this trace, or it was made anew by a late import
+            team = self._teams[identity] = Team()
         if team is None:
             return
         if record.waited_us:
