@@ -10,11 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import cumulticast
+from cumulticast.sim import worlds
 from cumulticast.sim.driver import Options
 from cumulticast.sim.machine import load
-from cumulticast.sim.shared import World
-
-LINKS = ("libcuda.so.1", "libcuda.so")  # what programs are linked to, and what some open by name
+from cumulticast.sim.shared import LINKS, World
 
 
 @contextmanager
@@ -29,7 +28,7 @@ def machine(options: Options) -> Generator[World]:
         Our library was not built.
     """
     model, built = load(options.machine, devices=options.devices, nodes=options.nodes), library()
-    world = World.create(model, profile=options.profile, faults=options.faults)
+    world = World.create(model, profile=options.profile, faults=options.faults, path=worlds.place())
     try:
         for name in LINKS:
             (world.path / name).symlink_to(built)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar
 
 from cumulticast.rules import Refused, Rule, Status
+from cumulticast.sim import worlds
 from cumulticast.sim.injection import Faults
 from cumulticast.sim.log import ErrorLog
 from cumulticast.sim.machine import Machine, load
@@ -116,6 +117,10 @@ class Driver:
         self.options = options
         self.world = self._world(options)
         self.machine: Machine = self.world.machine
+        if not 0 <= options.node < self.machine.nodes:
+            self.world.close()
+            nodes = self.machine.nodes
+            raise ValueError(f"CUMULTICAST_NODE={options.node}: {self.machine.name} has nodes 0 to {nodes - 1} here")
         self.profile = str(self.world.value("profile"))
         self.log = ErrorLog.from_environment()
         self.faults = Faults(self.world)
@@ -134,7 +139,7 @@ class Driver:
         if options.world is not None:
             return World.open(options.world)
         machine = load(options.machine, devices=options.devices, nodes=options.nodes)
-        return World.create(machine, profile=options.profile, faults=options.faults)
+        return World.create(machine, profile=options.profile, faults=options.faults, path=worlds.place())
 
     def initialise(self) -> None:
         """Set up what this process owns (cuInit); repeated calls have no effect."""

@@ -12,13 +12,26 @@ import fcntl
 import os
 import struct
 import threading
+from dataclasses import dataclass, field
 from pathlib import Path
 
 OWNER = 0  # the byte of whoever made the world and removes it
 
 _FLOCK = struct.Struct("@hhqqi4x")  # struct flock: type, whence, start, length, pid
-_open_files: dict[str, list[int]] = {}  # path → [descriptor, users, pid]
 _guard = threading.Lock()
+
+
+@dataclass(slots=True)
+class _Open:
+    """The one descriptor that a process has of a lock file, its users, and the bytes that they hold."""
+
+    fd: int
+    pid: int
+    users: int = 0
+    held: set[int] = field(default_factory=set[int])
+
+
+_open_files: dict[str, _Open] = {}
 
 
 class Lives:
@@ -29,29 +42,39 @@ class Lives:
         self._mine: set[int] = set()
         with _guard:
             entry = _open_files.get(self._path)
-            if entry is None or entry[2] != os.getpid():
-                entry = [os.open(self._path, os.O_RDWR | os.O_CLOEXEC), 0, os.getpid()]
+            if entry is None or entry.pid != os.getpid():
+                entry = _Open(os.open(self._path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW), os.getpid())
                 _open_files[self._path] = entry
-            entry[1] += 1
-            self._fd = entry[0]
+            entry.users += 1
+            self._open = entry
 
     def hold(self, number: int) -> None:
         """Be alive as ``number`` from now on."""
-        fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+        fcntl.lockf(self._open.fd, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
         self._mine.add(number)
+        self._open.held.add(number)
 
     def let_go(self, number: int) -> None:
         """Be alive as ``number`` no more."""
         if number in self._mine:
             self._mine.discard(number)
-            fcntl.lockf(self._fd, fcntl.LOCK_UN, 1, number)
+            self._open.held.discard(number)
+            fcntl.lockf(self._open.fd, fcntl.LOCK_UN, 1, number)
 
     def alive(self, number: int) -> bool:
         """Tell whether the process with this number lives."""
-        if number in self._mine:
+        return self._locked(number, 1)
+
+    def anybody(self) -> bool:
+        """Tell whether anybody lives here: the owner, or a process."""
+        return self._locked(0, 0)
+
+    def _locked(self, start: int, length: int) -> bool:
+        """Tell whether a byte of the range (length 0: all from there) is held; the kernel names only others' locks."""
+        if any(start <= number and (not length or number < start + length) for number in self._open.held):
             return True
-        asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, number, 1, 0)
-        kind = _FLOCK.unpack(fcntl.fcntl(self._fd, fcntl.F_GETLK, asked))[0]
+        asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
+        kind = _FLOCK.unpack(fcntl.fcntl(self._open.fd, fcntl.F_GETLK, asked))[0]
         return kind != fcntl.F_UNLCK
 
     def close(self) -> None:
@@ -59,9 +82,9 @@ class Lives:
         for number in list(self._mine):
             self.let_go(number)
         with _guard:
-            entry = _open_files.get(self._path)
-            if entry is not None and entry[0] == self._fd:
-                entry[1] -= 1
-                if not entry[1]:
-                    os.close(self._fd)
+            entry = self._open
+            entry.users -= 1
+            if not entry.users and entry.pid == os.getpid():
+                os.close(entry.fd)
+                if _open_files.get(self._path) is entry:
                     del _open_files[self._path]

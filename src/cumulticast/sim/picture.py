@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,34 @@ class DevicePicture:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitPicture:
+    """What a process waits for: the C name of the call, the multicast object, and since how many seconds."""
+
+    call: str
+    object: int
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Answer it as JSON has it; ``for`` is no name in Python."""
+        return {"call": self.call, "object": self.object, "for": round(self.seconds, 3)}
+
+
+@dataclass(frozen=True, slots=True)
 class ProcessPicture:
-    """A process that has called cuInit and lives."""
+    """A process that has called cuInit and lives.
+
+    Attributes
+    ----------
+    pid, rank, node
+        Its process id, in its own pid namespace; its RANK, None without one; its node.
+    waiting
+        Its longest wait; None while it waits for nothing, or not for long yet (a quarter of a second).
+    """
 
     pid: int
+    rank: int | None
     node: int
+    waiting: WaitPicture | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +127,52 @@ class Picture:
 
     def as_dict(self) -> dict[str, Any]:
         """Answer the picture as what JSON can hold."""
-        return {**asdict(self), "path": str(self.path)}
+        processes = [
+            {**asdict(process), "waiting": process.waiting and process.waiting.as_dict()} for process in self.processes
+        ]
+        return {**asdict(self), "path": str(self.path), "processes": processes}
 
 
 def take(world: World) -> Picture:
     """Take a picture of a world, whole: no change of another process falls between its parts."""
     with world.transaction() as db:
-        bindings = [(row[0], Bound(*row[1:])) for row in db.execute("select * from binding")]
-        holders = _grouped(
-            db.execute("select object, pid from reference join process on process = process.id order by pid")
-        )
-        return Picture(
-            world.path,
-            world.machine.name,
-            _devices(db, world.machine.total_memory),
-            _allocations(db, _grouped((bound.allocation, bound) for _, bound in bindings), holders),
-            _multicast(db, _grouped(bindings), holders),
-            tuple(ProcessPicture(*row) for row in db.execute("select pid, node from process order by id")),
-        )
+        return read(db, world.path, world.lives.alive)
+
+
+def read(db: sqlite3.Connection, path: Path, alive: Callable[[int], bool]) -> Picture:
+    """Read a picture inside a transaction; of a process that died nothing is told, also before it is cleaned up after.
+
+    Parameters
+    ----------
+    db
+        The world's books.
+    path
+        The world's directory.
+    alive
+        Tells whether the process of that number lives.
+    """
+    living = {number for (number,) in db.execute("select id from process") if alive(number)}
+    bindings = [(row[0], Bound(*row[1:])) for row in db.execute("select * from binding")]
+    query = "select object, pid, process from reference join process on process = process.id order by pid"
+    holders = _grouped((obj, pid) for obj, pid, number in db.execute(query) if number in living)
+    return Picture(
+        path,
+        str(db.execute("select value from world where key = 'machine'").fetchone()[0]),
+        tuple(DevicePicture(*row) for row in db.execute("select id, used, total from device order by id")),
+        _allocations(db, _grouped((bound.allocation, bound) for _, bound in bindings), holders),
+        _multicast(db, _grouped(bindings), holders),
+        _processes(db, living),
+    )
+
+
+def _processes(db: sqlite3.Connection, living: set[int]) -> tuple[ProcessPicture, ...]:
+    now, waits = time.time(), dict[int, WaitPicture]()
+    for process, call, obj, since in db.execute("select process, call, object, since from waiting order by since"):
+        waits.setdefault(process, WaitPicture(call, obj, max(0.0, now - since)))
+    rows = db.execute("select id, pid, rank, node from process order by rank, id")
+    return tuple(
+        ProcessPicture(pid, rank, node, waits.get(number)) for number, pid, rank, node in rows if number in living
+    )
 
 
 def _grouped(pairs: Iterable[tuple[int, Any]]) -> dict[int, tuple[Any, ...]]:
@@ -128,11 +180,6 @@ def _grouped(pairs: Iterable[tuple[int, Any]]) -> dict[int, tuple[Any, ...]]:
     for key, value in pairs:
         groups[key].append(value)
     return {key: tuple(values) for key, values in groups.items()}
-
-
-def _devices(db: sqlite3.Connection, total: int) -> tuple[DevicePicture, ...]:
-    rows = db.execute("select id, used from device order by id")
-    return tuple(DevicePicture(number, used, total) for number, used in rows)
 
 
 def _allocations(
