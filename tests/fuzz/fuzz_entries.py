@@ -1,7 +1,7 @@
 """Child process: call every answered entry with random arguments. Usage: fuzz_entries.py SEED CALLS MACHINE.
 
-Prints one JSON line: how many calls, how many statuses of each kind, and what went wrong. The parent watches for crashes,
-hangs and words on stderr.
+Prints one JSON line: how many calls, how many statuses of each kind, and what went wrong. The parent watches for
+crashes, hangs and words on stderr.
 """
 
 from __future__ import annotations
@@ -61,19 +61,19 @@ class Fuzzer:
         stream, event = driver.stream_create(0), driver.event_create(0)
         allocated, pool = driver.mem_alloc_v2(5000), driver.device_get_default_mem_pool(0)
         self.words += [allocated, stream, event, self.targets.host, driver.mem_host_alloc(PAGE, 0), pool]
-        addresses = [place, allocated, place + 2 * GRANULE]
-        self.likely = {
-            **dict.fromkeys(("hStream", "stream", "hstream"), [0, 1, 2, stream]),
-            **dict.fromkeys(("hEvent", "event", "hStart", "hEnd"), [event]),
-            **dict.fromkeys(("ctx", "hCtx", "peerContext", "dstContext", "srcContext"), [0, context]),
-            **dict.fromkeys(("pool",), [pool]),
-            **dict.fromkeys(("dev", "device", "ordinal", "peerDev"), [0, 0, 1, 2]),
-            **dict.fromkeys(("flags", "Flags"), [0, 0, 0, 1]),
-            **dict.fromkeys(("handle", "memHandle"), [memory, complete]),
-            **dict.fromkeys(("mcHandle",), [complete, waiting]),
-            **dict.fromkeys(("dptr", "ptr", "dst", "src", "dstDevice", "srcDevice", "memptr", "addr"), addresses),
-            **dict.fromkeys(("size", "bytesize", "ByteCount", "N", "Width", "Height"), [1, 16, 4096, GRANULE]),
+        kinds = {
+            "hStream stream hstream": [0, 1, 2, stream],
+            "hEvent event hStart hEnd": [event],
+            "ctx hCtx peerContext dstContext srcContext": [0, context],
+            "pool": [pool],
+            "dev device ordinal peerDev": [0, 0, 1, 2],
+            "flags Flags": [0, 0, 0, 1],
+            "handle memHandle": [memory, complete],
+            "mcHandle": [complete, waiting],
+            "dptr ptr dst src dstDevice srcDevice memptr addr": [place, allocated, place + 2 * GRANULE],
+            "size bytesize ByteCount N Width Height": [1, 16, 4096, GRANULE],
         }
+        self.likely = {name: values for names, values in kinds.items() for name in names.split()}
         self.structs = [ctypes.string_at(s.ptr, n) for s, n in ((prop, 32), (wide, 32), (desc, 12), (desc, 8))]
 
     # ---- arguments

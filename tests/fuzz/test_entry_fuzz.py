@@ -1,4 +1,4 @@
-"""The C entries of libcuda.so.1 against arguments no sane program passes: never a crash, a hang, or a half-done refusal."""
+"""The C entries of libcuda.so.1 against arguments no sane program passes: no crash, no hang, no half-done refusal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from entry_calls import TIMELESS, ENTRIES, answered, unchecked
+from entry_calls import ENTRIES, TIMELESS, answered, unchecked
 
 HERE = Path(__file__).parent
 

@@ -26,11 +26,16 @@ class Last:
             self.write(1, b"%d" % error.status)
 """
 
+
 def run(code: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=50, check=False)
+    return subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=50, check=False
+    )
 
 
-@pytest.mark.parametrize("tail", ["last = Last()", "last = Last(); last.itself = last", "import builtins; builtins.last = Last()"])
+@pytest.mark.parametrize(
+    "tail", ["last = Last()", "last = Last(); last.itself = last", "import builtins; builtins.last = Last()"]
+)
 def test_destructors_at_exit_are_answered_4(tail: str) -> None:
     done = run(START + DESTRUCTOR + tail)
     assert (done.returncode, done.stdout, done.stderr) == (0, "4", "")
@@ -43,7 +48,13 @@ def test_exit_handlers_of_the_program_still_reach_the_driver() -> None:
 
 
 def test_exit_handlers_older_than_the_simulator_are_answered_4() -> None:
-    early = "import atexit\n@atexit.register\ndef late():\n    try: driver.device_get_count()\n    except driver.DeinitializedError as e: print(e.status)\n"
+    early = (
+        "import atexit\n"
+        "@atexit.register\n"
+        "def late():\n"
+        "    try: driver.device_get_count()\n"
+        "    except driver.DeinitializedError as e: print(e.status)\n"
+    )
     done = run(early + START)
     assert (done.returncode, done.stdout, done.stderr) == (0, "4\n", "")
 

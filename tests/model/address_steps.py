@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import hypothesis.strategies as st
-from hypothesis.stateful import rule
-
 import expect_addresses as expect
-from model_state import DEVICE, GRANULE, HOST, Memory, Multicast
+import hypothesis.strategies as st
+from hypothesis.stateful import precondition, rule
+from model_state import DEVICE, GRANULE, HOST, READWRITE, Memory, Multicast
 from steps_common import Steps
+
+Grant = tuple[tuple[int, int], int]
 
 
 class AddressSteps(Steps):
@@ -28,17 +29,19 @@ class AddressSteps(Steps):
                 addr = 0x7000_0000_1000
             case "flags":
                 flags = 1
-        names = "cuMemAddressReserve", "mem_address_reserve"
+        self.make_reservation(data, size, alignment, addr, flags)
+
+    def make_reservation(self, data: st.DataObject, size: int, alignment: int, addr: int, flags: int) -> int | None:
+        names, api = ("cuMemAddressReserve", "mem_address_reserve"), self.bindings(data)
         problems = expect.reserve(self.state, size, alignment, addr, flags)
-        api = self.bindings(data)
         ok, base = self.attempt(problems, lambda: api.call(*names, size, alignment, addr, flags))
         if ok:
             expect.reserved(self.state, int(base), size, alignment)
+        return int(base) if ok else None
 
+    @precondition(Steps.has_reservations)
     @rule(data=st.data())
     def free(self, data: st.DataObject) -> None:
-        if not self.state.reservations:
-            return
         found = self.one_of(data, self.state.reservations)
         ptr, size = found.base, found.size
         match self.twist(data, "inside", "too small", "too large", "null"):
@@ -56,10 +59,9 @@ class AddressSteps(Steps):
         if ok:
             expect.freed(self.state, ptr)
 
+    @precondition(Steps.has_reservations)
     @rule(data=st.data())
     def map(self, data: st.DataObject) -> None:
-        if not self.state.reservations:
-            return
         value = self.handle(data, Memory, Multicast)
         handle = self.known(value)
         size = GRANULE if handle is None else handle.thing.size
@@ -80,18 +82,18 @@ class AddressSteps(Steps):
                 ptr = place.base + place.size - GRANULE
             case "nowhere":
                 ptr = 0x1000
-        wish = expect.MapWish(ptr, size, offset, value, flags)
+        self.make_mapping(data, expect.MapWish(ptr, size, offset, value, flags))
+
+    def make_mapping(self, data: st.DataObject, wish: expect.MapWish) -> None:
         names, api = ("cuMemMap", "mem_map"), self.bindings(data)
-        ok, _ = self.attempt(
-            expect.map_range(self.state, wish), lambda: api.call(*names, ptr, size, offset, value, flags)
-        )
+        arguments = wish.ptr, wish.size, wish.offset, wish.handle, wish.flags
+        ok, _ = self.attempt(expect.map_range(self.state, wish), lambda: api.call(*names, *arguments))
         if ok:
             expect.mapped(self.state, wish)
 
+    @precondition(Steps.has_mappings)
     @rule(data=st.data())
     def unmap(self, data: st.DataObject) -> None:
-        if not self.state.mappings:
-            return
         found = self.one_of(data, self.state.mappings)
         ptr, size = self._near(data, found.base, found.size)
         api = self.bindings(data)
@@ -117,10 +119,9 @@ class AddressSteps(Steps):
 
     # ---- access
 
+    @precondition(Steps.has_mappings)
     @rule(data=st.data())
     def set_access(self, data: st.DataObject) -> None:
-        if not self.state.mappings:
-            return
         found = self.one_of(data, self.state.mappings)
         ptr, size = self._near(data, found.base, found.size)
         devices = data.draw(st.lists(st.integers(0, self.state.machine.devices - 1), min_size=1, unique=True))
@@ -138,8 +139,10 @@ class AddressSteps(Steps):
                 grants[-1] = (HOST, 0), 3
             case "no location":
                 grants[-1] = (0, 0), 3
-        api = self.bindings(data)
-        problems = expect.set_access(self.state, ptr, size, grants)
+        self.give_access(data, ptr, size, grants)
+
+    def give_access(self, data: st.DataObject, ptr: int, size: int, grants: list[Grant]) -> None:
+        api, problems = self.bindings(data), expect.set_access(self.state, ptr, size, grants)
         ok, _ = self.attempt(problems, lambda: api.mem_set_access(ptr, size, grants))
         if ok:
             expect.granted(self.state, ptr, size, grants)
@@ -155,4 +158,6 @@ class AddressSteps(Steps):
             expect.get_access(self.state, location, ptr), lambda: api.mem_get_access(location, ptr)
         )
         if ok:
-            assert int(flags) == self.state.mapping_at(ptr).access.get(location, 0)
+            granted = self.state.mapping_at(ptr).access.get(location, 0)
+            granted = READWRITE if location[0] == HOST else granted  # recorded, of device memory too
+            assert int(flags) == granted, f"location {location} has access {int(flags)}, was granted {granted}"

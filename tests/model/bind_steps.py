@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import hypothesis.strategies as st
-from hypothesis.stateful import rule
-
 import expect_binds as expect
+import hypothesis.strategies as st
+from hypothesis.stateful import precondition, rule
 from model_state import GRANULE, Memory, Multicast
 from steps_common import Steps
 
@@ -28,6 +27,7 @@ TWISTS = {
 
 
 class BindSteps(Steps):
+    @precondition(Steps.has_objects)
     @rule(data=st.data())
     def bind_handle(self, data: st.DataObject) -> None:
         value = self.handle(data, Memory)
@@ -35,10 +35,10 @@ class BindSteps(Steps):
         memory = handle.thing if handle is not None and isinstance(handle.thing, Memory) else None
         self._bind(data, value, memory, by_address=False)
 
+    @precondition(Steps.has_objects)
+    @precondition(Steps.has_mappings)
     @rule(data=st.data())
     def bind_address(self, data: st.DataObject) -> None:
-        if not self.state.mappings:
-            return
         mapping = self.one_of(data, self.state.mappings)
         self._bind(data, mapping.base, mapping.memory, by_address=True)
 
@@ -56,7 +56,9 @@ class BindSteps(Steps):
         if by_address:
             wish = replace(wish, mem=mem + at, mem_offset=0)
         twist = self.twist(data, *TWISTS)
-        wish = replace(wish, **TWISTS[twist](wish)) if twist else wish
+        self.make_bind(data, replace(wish, **TWISTS[twist](wish)) if twist else wish)
+
+    def make_bind(self, data: st.DataObject, wish: expect.BindWish) -> None:
         api = self.bindings(data)
         ok, _ = self.attempt(expect.bind(self.state, wish), lambda: api.bind(wish))
         if ok:
@@ -72,6 +74,7 @@ class BindSteps(Steps):
         ]
         return self.one_of(data, fitting) if fitting and data.draw(st.integers(0, 7)) else self.handle(data, Multicast)
 
+    @precondition(Steps.has_objects)
     @rule(data=st.data())
     def unbind(self, data: st.DataObject) -> None:
         mc = self.handle(data, Multicast)

@@ -9,7 +9,6 @@ from typing import Any
 
 from cuda.bindings import driver as first
 from cuda.bindings._v2 import driver as second
-
 from expect_binds import BindWish
 from expect_memory import MemoryWish, ObjectWish
 
@@ -98,9 +97,7 @@ class Bindings:
 
     def import_descriptor(self, descriptor: int, handle_type: int) -> Answer:
         kind = handle_type if self.v2 else TYPES[handle_type]
-        return self.call(
-            "cuMemImportFromShareableHandle", "mem_import_from_shareable_handle", descriptor, kind
-        )
+        return self.call("cuMemImportFromShareableHandle", "mem_import_from_shareable_handle", descriptor, kind)
 
     def import_fabric(self, handle: bytes) -> Answer:
         buffer = ctypes.create_string_buffer(handle, 64)

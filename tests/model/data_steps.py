@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import expect_data as expect
 import hypothesis.strategies as st
 import numpy as np
 from cuda.bindings._v2 import driver
-from hypothesis.stateful import rule
-
-import expect_data as expect
-from cumulticast import multimem
-from model_state import GRANULE, Mapping, Multicast
+from hypothesis.stateful import precondition, rule
+from model_state import DEVICE, GRANULE, Mapping, Multicast
 from steps_common import Steps
+
+from cumulticast import multimem
 
 BYTES = 4096
 ELEMENTS = ["uint32", "int32", "uint64"]
@@ -29,12 +29,12 @@ class DataSteps(Steps):
     def _array(self, data: st.DataObject, size: int) -> np.ndarray:
         return np.random.default_rng(data.draw(st.integers(0, 1 << 32))).integers(0, 256, size, np.uint8)
 
+    @precondition(Steps.has_mappings)
     @rule(data=st.data(), size=st.sampled_from([0, 16, 1024, BYTES]), upload=st.booleans())
     def copy(self, data: st.DataObject, size: int, upload: bool) -> None:
-        if not self.state.mappings:
-            return
-        ptr = self._place(data, self.one_of(data, self.state.mappings), size)
-        device, host, api = self.device(data), self._array(data, size), self.bindings(data)
+        mapping = self.one_of(data, self.state.mappings)
+        ptr, host, api = self._place(data, mapping, size), self._array(data, size), self.bindings(data)
+        device = self.one_of(data, [d for kind, d in mapping.access if kind == DEVICE] * 3 + [self.device(data)])
         driver.ctx_set_current(self.contexts[device])
         spans = expect.copy_spans(self.state, ptr, size, device, write=upload)
         problems = {1} if spans is None else set()
@@ -56,14 +56,13 @@ class DataSteps(Steps):
 
     def _multimem(self, data: st.DataObject, *, write: bool) -> tuple[int, Any] | None:
         mapped = [m for m in self.state.mappings if isinstance(m.handle.thing, Multicast)]
-        if not mapped:
-            return None
         if not data.draw(st.integers(0, 9)):
             mapped = self.state.mappings
         ptr = self._place(data, self.one_of(data, mapped), BYTES)
         found = expect.replicas(self.state, ptr, BYTES, write=write)
         return None if found is not None and expect.aliased(found) else (ptr, found)
 
+    @precondition(Steps.has_mapped_objects)
     @rule(data=st.data())
     def store(self, data: st.DataObject) -> None:
         place = self._multimem(data, write=True)
@@ -76,6 +75,7 @@ class DataSteps(Steps):
         for row in found:
             expect.write(row, array)
 
+    @precondition(Steps.has_mapped_objects)
     @rule(data=st.data(), dtype=st.sampled_from(ELEMENTS), op=st.sampled_from(sorted(expect.COMBINE)))
     def load_reduce(self, data: st.DataObject, dtype: str, op: str) -> None:
         place = self._multimem(data, write=False)
@@ -89,6 +89,7 @@ class DataSteps(Steps):
         expected, known = expect.combined(found, dtype, op)
         assert (got[0] == expected)[known].all(), "load_reduce combined other values"
 
+    @precondition(Steps.has_mapped_objects)
     @rule(data=st.data(), dtype=st.sampled_from(ELEMENTS), op=st.sampled_from(sorted(expect.COMBINE)))
     def reduce(self, data: st.DataObject, dtype: str, op: str) -> None:
         place = self._multimem(data, write=True)

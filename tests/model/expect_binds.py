@@ -39,7 +39,9 @@ def source_of(state: State, wish: BindWish) -> Source | None:
         handle = state.usable(wish.mem)
         if handle is None or isinstance(handle.thing, Multicast):
             return None
-        return Source(handle.thing, handle.imported, wish.mem_offset, handle.thing.size - wish.mem_offset, wish.mem_offset)
+        return Source(
+            handle.thing, handle.imported, wish.mem_offset, handle.thing.size - wish.mem_offset, wish.mem_offset
+        )
     mapping = state.mapping_at(wish.mem)
     if mapping is None or mapping.memory is None:
         return None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+from itertools import pairwise
 
+import numpy as np
 from model_state import DEVICE, READ, READWRITE, Memory, Multicast, State
 
 Span = tuple[Memory, int, int]  # memory, offset, size
@@ -59,7 +60,7 @@ def device_spans(multicast: Multicast, device: int, offset: int, size: int) -> l
 def aliased(found: list[list[Span]]) -> bool:
     """Whether two replicas share bytes: then the order in which they are written would show."""
     spans = sorted(((id(m), at, size) for row in found for m, at, size in row), key=lambda span: span[:2])
-    return any(a[0] == b[0] and a[1] + a[2] > b[1] for a, b in zip(spans, spans[1:], strict=False))
+    return any(a[0] == b[0] and a[1] + a[2] > b[1] for a, b in pairwise(spans))
 
 
 def read(spans: list[Span]) -> tuple[np.ndarray, np.ndarray]:

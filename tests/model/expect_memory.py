@@ -1,4 +1,4 @@
-"""What physical memory, handles and shareable handles must answer: the statuses a call may have, or none for success."""
+"""What memory, handles and shareable handles must answer: the statuses a call may have, or none for success."""
 
 from __future__ import annotations
 
@@ -77,9 +77,7 @@ def add_device(state: State, value: int, dev: int) -> set[int]:
     handle, problems = state.usable(value), set()
     if not 0 <= dev < state.machine.devices:
         problems.add(101)
-    if handle is None or not isinstance(handle.thing, Multicast):
-        problems.add(1)
-    elif handle.thing.complete or dev in handle.thing.team:
+    if handle is None or not isinstance(handle.thing, Multicast) or handle.thing.complete or dev in handle.thing.team:
         problems.add(1)
     return problems
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-import hypothesis.strategies as st
-from hypothesis.stateful import rule
-
 import expect_memory as expect
+import hypothesis.strategies as st
+from both_bindings import Bindings
+from hypothesis.stateful import precondition, rule
 from model_state import DEVICE, FABRIC, GRANULE, HOST, HOST_NUMA, POSIX, Memory, Multicast
 from steps_common import Steps
 
@@ -42,28 +42,36 @@ class MemorySteps(Steps):
         device, node = self.device(data), data.draw(st.sampled_from(self.state.machine.nearest_node))
         location = self.one_of(data, [(DEVICE, device)] * 6 + [(HOST_NUMA, node), (HOST, 5)])
         wish = expect.MemoryWish(self.granules(data, 1, 3), location, 0 if location[0] == HOST else types)
-        wish = replace(wish, **MEMORY_TWISTS.get(self.twist(data, *MEMORY_TWISTS), {}))
-        ok, value = self.attempt(expect.create_memory(self.state, wish), lambda: self.bindings(data).mem_create(wish))
+        self.make_memory(data, replace(wish, **MEMORY_TWISTS.get(self.twist(data, *MEMORY_TWISTS), {})))
+
+    def make_memory(self, data: st.DataObject, wish: expect.MemoryWish) -> int | None:
+        api = self.bindings(data)
+        ok, value = self.attempt(expect.create_memory(self.state, wish), lambda: api.mem_create(wish))
         if ok:
             expect.created_memory(self.state, wish, int(value))
+        return int(value) if ok else None
 
     @rule(data=st.data(), types=TYPES)
     def create_multicast(self, data: st.DataObject, types: int) -> None:
         number = self.one_of(data, [1, 2, 2, 3, self.state.machine.devices, self.state.machine.devices + 1])
         wish = expect.ObjectWish(self.granules(data, 1, 4), number, types)
-        wish = replace(wish, **OBJECT_TWISTS.get(self.twist(data, *OBJECT_TWISTS), {}))
-        ok, value = self.attempt(
-            expect.create_multicast(self.state, wish), lambda: self.bindings(data).multicast_create(wish)
-        )
+        self.make_object(data, replace(wish, **OBJECT_TWISTS.get(self.twist(data, *OBJECT_TWISTS), {})))
+
+    def make_object(self, data: st.DataObject, wish: expect.ObjectWish) -> int | None:
+        api = self.bindings(data)
+        ok, value = self.attempt(expect.create_multicast(self.state, wish), lambda: api.multicast_create(wish))
         if ok:
             expect.created_multicast(self.state, wish, int(value))
+        return int(value) if ok else None
 
+    @precondition(Steps.has_objects)
     @rule(data=st.data())
     def add_device(self, data: st.DataObject) -> None:
         value = self.handle(data, Multicast)
         device = self.one_of(data, [*range(self.state.machine.devices), -1, self.state.machine.devices])
-        self._add(data, value, device)
+        self.add(data, value, device)
 
+    @precondition(Steps.has_objects)
     @rule(data=st.data())
     def complete_team(self, data: st.DataObject) -> None:
         """Most programs add all devices; so most objects here get a complete team."""
@@ -73,15 +81,16 @@ class MemorySteps(Steps):
             return
         missing = handle.thing.num_devices - len(handle.thing.team)
         for device in [d for d in range(self.state.machine.devices) if d not in handle.thing.team][:missing]:
-            self._add(data, value, device)
+            self.add(data, value, device)
 
-    def _add(self, data: st.DataObject, value: int, device: int) -> None:
+    def add(self, data: st.DataObject, value: int, device: int) -> None:
         names = "cuMulticastAddDevice", "multicast_add_device"
         problems = expect.add_device(self.state, value, device)
         ok, _ = self.attempt(problems, lambda: self.bindings(data).call(*names, value, device))
         if ok:
             self.state.handles[value].thing.team.append(device)
 
+    @precondition(Steps.has_handles)
     @rule(data=st.data())
     def release(self, data: st.DataObject) -> None:
         value = self.handle(data, Memory, Multicast)
@@ -90,15 +99,14 @@ class MemorySteps(Steps):
         if ok:
             expect.released(self.state, value)
 
+    @precondition(Steps.has_mappings)
     @rule(data=st.data())
     def retain(self, data: st.DataObject) -> None:
         mapping = self.one_of(data, [*self.state.mappings, None])
         inside = data.draw(st.integers(-1, GRANULE))
         address = 0x1000 if mapping is None else mapping.base + inside
         names = "cuMemRetainAllocationHandle", "mem_retain_allocation_handle"
-        ok, value = self.attempt(
-            expect.retain(self.state, address), lambda: self.bindings(data).call(*names, address)
-        )
+        ok, value = self.attempt(expect.retain(self.state, address), lambda: self.bindings(data).call(*names, address))
         if ok:
             handle = self.state.mapping_at(address).handle
             assert int(value) == handle.value, "retain answers the value that was mapped"
@@ -106,6 +114,7 @@ class MemorySteps(Steps):
 
     # ---- sharing
 
+    @precondition(Steps.has_handles)
     @rule(data=st.data())
     def export(self, data: st.DataObject) -> None:
         value = self.handle(data, Memory, Multicast)
@@ -120,39 +129,27 @@ class MemorySteps(Steps):
         elif ok:
             self.fabric.append((shared, self.state.handles[value].thing))
 
+    @precondition(Steps.has_descriptors)
     @rule(data=st.data())
     def close_descriptor(self, data: st.DataObject) -> None:
-        if self.state.descriptors:
-            descriptor = self.one_of(data, self.state.descriptors)
-            os.close(descriptor)
-            expect.closed(self.state, descriptor)
+        descriptor = self.one_of(data, self.state.descriptors)
+        os.close(descriptor)
+        expect.closed(self.state, descriptor)
 
+    @precondition(Steps.has_descriptors)
     @rule(data=st.data())
     def import_descriptor(self, data: st.DataObject) -> None:
-        if not self.state.descriptors:
-            return
         descriptor = self.one_of(data, self.state.descriptors)
         handle_type = self.one_of(data, [POSIX] * 6 + [0, 2, 4])
         api = self.bindings(data)
-        problems = set() if handle_type == POSIX else {1, 801}
+        problems = {POSIX: set(), 0: {1}}.get(handle_type, {801})  # recorded: import.type0, import.type2
         ok, value = self.attempt(problems, lambda: api.import_descriptor(descriptor, handle_type))
         if ok:
             expect.imported(self.state, self.state.descriptors[descriptor], int(value))
 
-    @rule(data=st.data())
-    def import_nonsense(self, data: st.DataObject) -> None:
-        api, null = self.bindings(data), os.open("/dev/null", os.O_RDONLY)
-        try:
-            descriptor = self.one_of(data, [null, 0xFFFF_FFFF, 123456])
-            self.attempt({1, 999}, lambda: api.import_descriptor(descriptor, POSIX))
-        finally:
-            os.close(null)
-        self.attempt({1, 999}, lambda: api.import_fabric(bytes(64)))
-
+    @precondition(lambda self: bool(self.fabric))
     @rule(data=st.data())
     def import_fabric(self, data: st.DataObject) -> None:
-        if not self.fabric:
-            return
         shared, thing = self.one_of(data, self.fabric)
         alive = thing in self.state.memories or thing in self.state.multicasts
         late = not alive and isinstance(thing, Multicast)
@@ -168,6 +165,7 @@ class MemorySteps(Steps):
 
     # ---- asking
 
+    @precondition(Steps.has_handles)
     @rule(data=st.data())
     def properties(self, data: st.DataObject) -> None:
         value, api = self.handle(data, Memory, Multicast), self.bindings(data)
@@ -180,8 +178,12 @@ class MemorySteps(Steps):
             assert location[0] == expected[0] and (expected[0] == HOST or location[1] == expected[1])
 
     @rule(data=st.data())
-    def granularity(self, data: st.DataObject) -> None:
-        api, option = self.bindings(data), self.one_of(data, [0, 1, 2, -1])
+    def what_no_object_changes(self, data: st.DataObject) -> None:
+        step = self.one_of(data, [self._granularity, self._import_nonsense])
+        step(data, self.bindings(data))
+
+    def _granularity(self, data: st.DataObject, api: Bindings) -> None:
+        option = self.one_of(data, [0, 1, 2, -1])
         size = self.granules(data, 0, 600)
         problems = set() if option in (0, 1) else {1}
         prop = api.object_prop(expect.ObjectWish(size, 2))
@@ -193,3 +195,12 @@ class MemorySteps(Steps):
         names = "cuMemGetAllocationGranularity", "mem_get_allocation_granularity"
         ok, value = self.attempt(problems, lambda: api.call(*names, prop, option))
         assert not ok or int(value) == GRANULE
+
+    def _import_nonsense(self, data: st.DataObject, api: Bindings) -> None:
+        null = os.open("/dev/null", os.O_RDONLY)
+        try:
+            descriptor = self.one_of(data, [null, 0xFFFF_FFFF, 123456])
+            self.attempt({1, 999}, lambda: api.import_descriptor(descriptor, POSIX))
+        finally:
+            os.close(null)
+        self.attempt({1, 999}, lambda: api.import_fabric(bytes(64)))

@@ -1,7 +1,7 @@
 """What a process holds on a machine, as plain values: written from the documents, not from the driver under test.
 
-Nothing here imports cumulticast. A machine is a handful of published numbers; memory is a numpy array of bytes and a mask of
-the bytes that somebody wrote (contents of fresh memory are undefined, so unwritten bytes are never compared).
+Nothing here imports cumulticast. A machine is a handful of published numbers; memory is a numpy array of bytes and a
+mask of the bytes that somebody wrote (contents of fresh memory are undefined, so unwritten bytes are never compared).
 """
 
 from __future__ import annotations

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 import hypothesis.strategies as st
+from both_bindings import Answer, Bindings
 from cuda.bindings._v2 import driver
 from hypothesis.stateful import RuleBasedStateMachine
-
-import cumulticast.sim as sim
-from both_bindings import Answer, Bindings
 from model_state import GRANULE, MACHINES, Handle, Memory, Multicast, State
 from world_check import Books
+
+import cumulticast.sim as sim
 
 GARBAGE = (0, 1, 0x10, 0xDEAD_BEEF_0000, (1 << 64) - 1)
 BLOCK_LIMIT = 0.05  # seconds after which a call that waits for a team answers 909
@@ -66,6 +66,26 @@ class Steps(RuleBasedStateMachine):
 
     def known(self, value: int) -> Handle | None:
         return self.state.usable(value)
+
+    # ---- what there is to work on
+
+    def has_objects(self) -> bool:
+        return any(isinstance(h.thing, Multicast) for h in self.state.handles.values())
+
+    def has_handles(self) -> bool:
+        return bool(self.state.handles)
+
+    def has_descriptors(self) -> bool:
+        return bool(self.state.descriptors)
+
+    def has_reservations(self) -> bool:
+        return bool(self.state.reservations)
+
+    def has_mappings(self) -> bool:
+        return bool(self.state.mappings)
+
+    def has_mapped_objects(self) -> bool:
+        return any(isinstance(m.handle.thing, Multicast) for m in self.state.mappings)
 
     # ---- one call
 

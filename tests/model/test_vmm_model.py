@@ -10,7 +10,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
-
 from vmm_machine import VmmMachine
 
 COMBINATIONS = [(m, p) for m in ("hgx-h100-8", "rubin-nvl72") for p in ("hardware", "strict")]
@@ -30,7 +29,7 @@ def check(machine: str, profile: str, examples: int, steps: int) -> None:
 
 @pytest.mark.parametrize(("machine", "profile"), COMBINATIONS)
 def test_calls_agree_with_the_model(machine: str, profile: str) -> None:
-    check(machine, profile, examples=30, steps=60)
+    check(machine, profile, examples=35, steps=50)
 
 
 @pytest.mark.slow

@@ -5,20 +5,18 @@ from __future__ import annotations
 import os
 from collections import Counter
 
+import expect_memory
 import numpy as np
 from cuda.bindings._v2 import driver
-from hypothesis.stateful import invariant
-
-import cumulticast.sim as sim
-import expect_memory
-from address_steps import AddressSteps
-from bind_steps import BindSteps
 from data_steps import DataSteps
-from memory_steps import MemorySteps
+from hypothesis.stateful import invariant
+from job_steps import JobSteps
 from model_state import DEVICE
 
+import cumulticast.sim as sim
 
-class VmmMachine(MemorySteps, AddressSteps, BindSteps, DataSteps):
+
+class VmmMachine(JobSteps, DataSteps):
     """All calls in any order."""
 
     def __init__(self) -> None:

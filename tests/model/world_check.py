@@ -30,7 +30,9 @@ class Books:
         return tables, tuple(self.files())
 
     def files(self) -> list[str]:
-        return sorted(f"{p.parent.name}/{p.name}" for kind in ("memory", "multicast") for p in (self.path / kind).iterdir())
+        return sorted(
+            f"{p.parent.name}/{p.name}" for kind in ("memory", "multicast") for p in (self.path / kind).iterdir()
+        )
 
     def allocations(self) -> Counter:
         return Counter(self.rows("select size, location_type, location_id from allocation"))

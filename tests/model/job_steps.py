@@ -1,0 +1,61 @@
+"""A whole job as one step: what programs do before they compute. Other steps then have something to work on."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+from address_steps import AddressSteps
+from bind_steps import BindSteps
+from expect_addresses import MapWish
+from expect_binds import BindWish
+from expect_memory import MemoryWish, ObjectWish
+from hypothesis.stateful import initialize, rule
+from memory_steps import TYPES, MemorySteps
+from model_state import DEVICE, GRANULE, READWRITE
+
+
+class JobSteps(MemorySteps, AddressSteps, BindSteps):
+    @initialize(data=st.data(), types=TYPES)
+    def first_job(self, data: st.DataObject, types: int) -> None:
+        self._job(data, types)
+
+    @rule(data=st.data(), types=TYPES)
+    def another_job(self, data: st.DataObject, types: int) -> None:
+        if len(self.state.mappings) < 12:  # enough is enough
+            self._job(data, types)
+
+    def _job(self, data: st.DataObject, types: int) -> None:
+        """Make an object, its team and memory of each device; map, bind and give access as drawn."""
+        count = data.draw(st.integers(1, 3))
+        devices = data.draw(st.permutations(range(self.state.machine.devices)))[:count]
+        size = self.granules(data, 2, 4)
+        mc = self.make_object(data, ObjectWish(size, count, types))
+        for device in devices:
+            self.add(data, mc, device)
+        for device in devices:
+            self._replica(data, mc, device, MemoryWish(self.granules(data, 1, 3), (DEVICE, device), types), size)
+        if data.draw(st.integers(0, 3)):
+            self._lay_out(data, mc, size, [((DEVICE, d), READWRITE) for d in devices])
+
+    def _replica(self, data: st.DataObject, mc: int, device: int, wish: MemoryWish, room: int) -> None:
+        memory = self.make_memory(data, wish)
+        place = (
+            self._lay_out(data, memory, wish.size, [((DEVICE, device), READWRITE)]) if data.draw(st.booleans()) else 0
+        )
+        size, parts = min(wish.size, room), [0]
+        if size > GRANULE and data.draw(st.booleans()):
+            size, parts = GRANULE, data.draw(st.permutations([0, GRANULE]))
+        fine = 0
+        if self.state.machine.finer_binds and len(parts) == 1 and size > GRANULE and data.draw(st.booleans()):
+            size, fine = size - GRANULE, 256 * data.draw(st.integers(1, GRANULE // 256))
+        for at, part in zip(range(0, room, GRANULE), parts, strict=False):
+            named = device if data.draw(st.booleans()) else None
+            by_address = bool(place) and data.draw(st.booleans())
+            mem, offset = (place + part + fine, 0) if by_address else (memory, part + fine)
+            self.make_bind(data, BindWish(mc, at, mem, offset, size, dev=named, by_address=by_address))
+
+    def _lay_out(self, data: st.DataObject, handle: int, size: int, grants: list) -> int:
+        """Reserve, map and give access; answer where."""
+        place = self.make_reservation(data, size + self.granules(data, 0, 2), 0, 0, 0)
+        self.make_mapping(data, MapWish(place, size, 0, handle))
+        self.give_access(data, place, size, grants)
+        return place
