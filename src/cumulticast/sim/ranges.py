@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_right, insort_right
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Generic, Protocol, TypeVar
 
 
@@ -17,13 +18,16 @@ class Range(Protocol):
 
 
 R = TypeVar("R", bound=Range)
+BASE = attrgetter("base")
 
 
 class Ranges(Generic[R]):
-    """A set of disjoint ranges in address order."""
+    """A set of disjoint ranges in address order.
+
+    One list, which one call changes: an exception of a signal handler finds a change made, or not begun.
+    """
 
     def __init__(self) -> None:
-        self._bases: list[int] = []
         self._ranges: list[R] = []
 
     def __iter__(self) -> Iterator[R]:
@@ -34,20 +38,18 @@ class Ranges(Generic[R]):
 
     def add(self, item: R) -> None:
         """Put a range in; it must not overlap another."""
-        at = bisect_right(self._bases, item.base)
-        self._bases.insert(at, item.base)
-        self._ranges.insert(at, item)
+        insort_right(self._ranges, item, key=BASE)
 
     def remove(self, item: R) -> None:
         """Take out the range that begins where ``item`` does."""
-        at = bisect_right(self._bases, item.base) - 1
+        at = bisect_right(self._ranges, item.base, key=BASE) - 1
         if at < 0 or self._ranges[at] is not item:
             raise KeyError(hex(item.base))
-        del self._bases[at], self._ranges[at]
+        del self._ranges[at]
 
     def at(self, address: int) -> R | None:
         """Answer the range that contains ``address``."""
-        at = bisect_right(self._bases, address) - 1
+        at = bisect_right(self._ranges, address, key=BASE) - 1
         if at < 0:
             return None
         found = self._ranges[at]
@@ -55,7 +57,7 @@ class Ranges(Generic[R]):
 
     def within(self, base: int, size: int) -> list[R]:
         """Answer the ranges that share a byte with ``[base, base + size)``, in address order."""
-        at = max(bisect_right(self._bases, base) - 1, 0)
+        at = max(bisect_right(self._ranges, base, key=BASE) - 1, 0)
         found: list[R] = []
         for item in self._ranges[at:]:
             if item.base >= base + size:
