@@ -21,6 +21,7 @@ COMMANDS = {
     "trace": "show what a recorded run did, check it, or draw it",
     "rules": "list the rules of the driver, or explain one",
     "machines": "list the simulated machines, or describe one",
+    "ps": "show who is on the simulated machines that run now, and who waits for whom",
 }
 
 

@@ -187,9 +187,7 @@ def _allocations(
 ) -> tuple[AllocationPicture, ...]:
     rows = db.execute("select id, size, location_type, device, handle_types from allocation order by id")
     return tuple(
-        AllocationPicture(
-            number, size, LOCATIONS[where], device, types, bound.get(number, ()), holders.get(number, ())
-        )
+        AllocationPicture(number, size, LOCATIONS[where], device, types, bound.get(number, ()), holders.get(number, ()))
         for number, size, where, device, types in rows
     )
 

@@ -30,7 +30,7 @@ def check(path: Path) -> None:
     """
     check_directory(path)
     for name in FILES:
-        found = _status(path / name, f"{path} is not a world: it has no {name}")
+        found = _status(path / name, f"{path} is not a world: it has no file {name}")
         if not stat.S_ISREG(found.st_mode):
             raise WorldError(f"{path / name} is {_kind(found.st_mode)}, not a file; {path} is damaged")
         _check_owner(path / name, found)
