@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sqlite3
 import struct
 from pathlib import Path
 
@@ -69,10 +70,10 @@ def mem_import_from_shareable_handle(process: Process, os_handle: int, handle_ty
     judge(sharing.import_supported, f"Linux has no handles of type {handle_type}" if foreign else "")
     if handle_type == FABRIC:
         process.require_fabric(FABRIC)
-        kind, obj = read_fabric(process, os_handle)
+        handle = import_fabric(process, os_handle)
     else:
-        kind, obj = read_descriptor(process, os_handle)
-    return process.adopt(import_object(process, kind, obj))
+        handle = import_object(process, *read_descriptor(process, os_handle), os_handle)
+    return process.adopt(handle)
 
 
 def read_descriptor(process: Process, fd: int) -> tuple[Kind, int]:
@@ -95,44 +96,50 @@ def _object_of(world: World, fd: int) -> tuple[Kind, int] | None:
         return None
 
 
-def read_fabric(process: Process, address: int) -> tuple[Kind, int]:
-    """Find out which object 64 bytes of a fabric handle stand for."""
+def import_fabric(process: Process, address: int) -> Handle:
+    """Make a handle for what 64 bytes of a fabric handle stand for."""
     process.driver.judge(general.pointer_given, "osHandle", address if native.readable(address, 64) else 0)
     magic, identity, obj, devices, size, types, mark = _FABRIC.unpack(native.get(address, 64))
     kind = KIND_MARKS.get(mark)
     process.sweep()
     if magic != MAGIC or identity != process.world.identity or kind is None:
         raise broken(sharing.import_readable, address, False)
-    if not process.world.exists(kind, obj):
-        if kind == "memory":
-            raise broken(sharing.import_readable, address, False)
-        renew(process, obj, size, devices, types)
-    return kind, obj
+    wanted = (size, devices, types)
+    return import_object(process, kind, obj, address, renewed=wanted if kind == "multicast" else None)
 
 
-def renew(process: Process, obj: int, size: int, devices: int, types: int) -> None:
-    """Make a multicast object anew whose last reference went before a late fabric import, as hardware does.
+def import_object(
+    process: Process, kind: Kind, obj: int, os_handle: int, renewed: tuple[int, int, int] | None = None
+) -> Handle:
+    """Make a handle for an object of the world and refer to it, unless its last reference has gone meanwhile.
 
-    It has no devices: whoever binds waits for all of them, also for those that the old one had.
+    ``renewed`` is given where a multicast object whose last reference went before a late fabric import begins anew, as
+    on hardware: its size, number of devices and handle types. It has no devices then: whoever binds waits for all of
+    them, also for those that the old one had.
     """
-    process.driver.judge(sharing.imported_in_time, obj, devices, False)
-    objects.create_multicast(process.world, process.number, obj, size, devices, types, process.node)
-
-
-def import_object(process: Process, kind: Kind, obj: int) -> Handle:
-    """Make a handle for an object of the world and refer to it."""
     world, value = process.world, process.handles.next_value()
-    with world.transaction() as db:
+    with world.transaction() as db:  # whoever releases, or imports at the same time, comes before or after all of this
+        if renewed is not None and not world.exists(kind, obj):
+            process.driver.judge(sharing.imported_in_time, obj, renewed[1], False)
+            objects.create_multicast(world, process.number, obj, *renewed, process.node)
         world.refer(db, obj, process.number)
-        if kind == "memory":
-            size, where, number, device, types, prop = db.execute(
-                "select size, location_type, location_id, device, handle_types, properties from allocation where id = ?",
-                (obj,),
-            ).fetchone()
-            return Handle(
-                value, obj, kind, size, prop, types, location=(where, number), device=device, imported=True
-            )
-        size, devices, types = db.execute(
-            "select size, num_devices, handle_types from multicast where id = ?", (obj,)
-        ).fetchone()
+        handle = _handle(db, value, kind, obj)
+        if handle is None:
+            raise broken(sharing.import_readable, os_handle, False)
+    return handle
+
+
+def _handle(db: sqlite3.Connection, value: int, kind: Kind, obj: int) -> Handle | None:
+    """Make a handle from the world's books; None when there is no such object."""
+    columns = {
+        "memory": "size, location_type, location_id, device, handle_types, properties from allocation",
+        "multicast": "size, num_devices, handle_types from multicast",
+    }
+    row = db.execute(f"select {columns[kind]} where id = ?", (obj,)).fetchone()
+    if row is None:
+        return None
+    if kind == "memory":
+        size, where, number, device, types, prop = row
+        return Handle(value, obj, kind, size, prop, types, location=(where, number), device=device, imported=True)
+    size, devices, types = row
     return Handle(value, obj, kind, size, bytes(32), types, num_devices=devices, imported=True)
