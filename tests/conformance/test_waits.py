@@ -269,8 +269,8 @@ def test_a_handler_that_returns_lets_the_wait_go_on(start, alarm, call: Callable
         driver.multicast_add_device(mc, 0)
         driver.multicast_add_device(mc, 1)
 
-    threading.Timer(0.5, add_all).start()
     begun = time.monotonic()
+    threading.Timer(0.5, add_all).start()
     assert ask(call, mc, 0, mem, 0, STEP, 0).status == 0
     assert time.monotonic() - begun >= 0.5
     assert len(heard) == 1

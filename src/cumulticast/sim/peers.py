@@ -1,8 +1,11 @@
 """The other processes of a world, as one that waits sees them: who may still add a device, and who has died.
 
 A process is *stuck* when every live thread of it that uses the driver waits; it says so in its row. Somebody can still
-add a device as long as a live process is not stuck, or a rank that `cumulticast run` started has not come to the driver
-yet. Who died is told by the kernel (lives.py).
+add a device as long as a live process is not stuck, or has what it waits for and is about to go on, or a rank that
+`cumulticast run` started has not come to the driver yet. Who died is told by the kernel (lives.py).
+
+Whoever finds that all wait says so to all of them: the first to be told goes on, and would be hope for the others, who
+may be what it goes on to wait for elsewhere (an agreement on what failed, say).
 """
 
 from __future__ import annotations
@@ -12,6 +15,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cumulticast.sim.driver import Driver
+
+
+FREE = """
+select count(*) from process where id <> ? and (not stuck or exists(
+    select 1 from waiting left join multicast on multicast.id = object where waiting.process = process.id and (
+        multicast.id is null or num_devices <= (select count(*) from team where team.multicast = object))))
+"""
+COMING = """
+select count(*) from rank where running and rank not in (select rank from process where rank is not null)
+"""
+GONE = "select coalesce(rank, pid) from gone union select rank from rank where not running"
 
 
 class Peers:
@@ -29,7 +43,8 @@ class Peers:
     def waits(self, thread: int, call: str, obj: int) -> None:
         """Show the world that a thread waits."""
         row = (self._number, thread, call, obj, time.time())
-        self._driver.world.change("insert or replace into waiting values(?, ?, ?, ?, ?)", row)
+        insert = "insert or replace into waiting(process, thread, call, object, since) values(?, ?, ?, ?, ?)"
+        self._driver.world.change(insert, row)
 
     def tell(self, *, stuck: bool) -> None:
         """Tell the world whether the whole process waits."""
@@ -45,13 +60,21 @@ class Peers:
             db.execute("update process set stuck = 0 where id = ?", (number,))
         self._told_stuck = False
 
-    def could_add(self) -> tuple[int, tuple[int, ...]]:
-        """Count who may still add a device; and answer the ranks (or process ids) of those who died or ended."""
+    def given_up(self, thread: int) -> bool:
+        """Tell whether somebody found that all waits are hopeless, this thread's too, and no device came since."""
+        query = "select 1 from waiting where process = ? and thread = ? and hopeless"
+        return bool(self._driver.world.rows(query, self._number, thread))
+
+    def could_add(self) -> int:
+        """Count who may still add a device; if there is nobody, all who wait now will be told."""
         world = self._driver.world
         world.reap()
-        free = world.rows("select count(*) from process where id <> ? and not stuck", self._number)[0][0]
-        coming = world.rows(
-            "select count(*) from rank where running and rank not in (select rank from process where rank is not null)"
-        )[0][0]
-        gone = world.rows("select coalesce(rank, pid) from gone union select rank from rank where not running")
-        return free + coming, tuple(who for (who,) in gone)
+        with world.transaction() as db:
+            able = db.execute(FREE, (self._number,)).fetchone()[0] + db.execute(COMING).fetchone()[0]
+            if not able:
+                db.execute("update waiting set hopeless = 1")
+        return able
+
+    def gone(self) -> tuple[int, ...]:
+        """Answer the ranks (or process ids) of those who died or ended."""
+        return tuple(who for (who,) in self._driver.world.rows(GONE))

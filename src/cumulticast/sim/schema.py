@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cumulticast.sim.handles import Kind
 
-VERSION = 2
+VERSION = 3
 KINDS: tuple[Kind, ...] = ("memory", "multicast")
 TABLES: dict[Kind, str] = {"memory": "allocation", "multicast": "multicast"}
 
@@ -14,11 +14,11 @@ create table device(id integer primary key, total integer, used integer not null
                     unaligned integer not null default 0);
 
 -- Who is here. Whether a process still lives is asked of the kernel (lives.py), never believed from a row.
--- stuck: every thread of it that uses the driver waits. gone: who died without leaving. rank: who `run` started.
+-- stuck: every thread of it that uses the driver waits. hopeless: it was found that all wait. gone: who died without leaving. rank: who `run` started.
 create table process(id integer primary key autoincrement, pid integer, node integer, rank integer, since real,
                      stuck integer not null default 0);
 create table waiting(process integer, thread integer, call text, object integer, since real,
-                     primary key(process, thread)) without rowid;
+                     hopeless integer not null default 0, primary key(process, thread)) without rowid;
 create table gone(process integer primary key, pid integer, rank integer);
 create table rank(rank integer primary key, pid integer, node integer, running integer);
 
@@ -46,6 +46,9 @@ create trigger freed after delete on allocation begin
 end;
 create trigger created after insert on multicast begin
     insert into reference values(new.id, new.process);
+end;
+create trigger joined after insert on team begin
+    update waiting set hopeless = 0 where object = new.multicast;
 end;
 create trigger destroyed after delete on multicast begin
     delete from team where multicast = old.id;

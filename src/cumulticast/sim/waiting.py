@@ -46,6 +46,7 @@ class Waiting:
     def entered(self, thread: int, native_id: int) -> None:
         """Note that a thread uses the driver: it could be the one who adds the last device."""
         self._threads[thread] = native_id
+        self._peers.tell(stuck=False)
 
     def waits(self, thread: int) -> Waiter | None:
         """Answer what a thread waits for."""
@@ -78,8 +79,8 @@ class Waiting:
                 self._peers.waits(thread, waiter.call, obj)
                 waiter.shown = True
             self._peers.tell(stuck=stuck)
-            if waited >= FIRST_WORD and options.hopeless == "fail" and stuck:
-                self._end(what, team_waits.wait_can_end, missing, *self._peers.could_add())
+            if waited >= FIRST_WORD and options.hopeless == "fail" and self._hopeless(thread, stuck):
+                self._end(what, team_waits.wait_can_end, missing, 0, self._peers.gone())
         if now >= waiter.next_word:
             waiter.next_word = now + EVERY
             self._driver.log.write("W", rule.describe(waiter.call, f"{what}; waiting for {waited:.0f} s"))
@@ -94,6 +95,9 @@ class Waiting:
             reason = f"{what}; {reason}"
             self._driver.report(rule, reason)
             raise Refused(rule.status, rule, reason)
+
+    def _hopeless(self, thread: int, stuck: bool) -> bool:
+        return self._peers.given_up(thread) or (stuck and not self._peers.could_add())
 
     def _stuck(self, thread: int) -> bool:
         """Tell whether all live threads of this process that use the driver wait."""

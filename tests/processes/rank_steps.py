@@ -1,0 +1,184 @@
+"""What ranks are told to do, beside plain calls of the driver and the builders of the conformance tests."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from builders import FD, STEP, Answer, access, ask, mapped, memory, read, reserve, write
+from cuda.bindings._v2 import driver
+
+from cumulticast import multimem, sim
+
+
+def begin(device: int = 0) -> int:
+    """Come to the driver and make a device's context current."""
+    driver.init(0)
+    driver.ctx_set_current(driver.device_primary_ctx_retain(device))
+    return os.getpid()
+
+
+def export(handle: int, kind: int = FD) -> int | bytes:
+    """Export as a descriptor, or as the bytes of a fabric handle."""
+    shared = driver.mem_export_to_shareable_handle(handle, kind, 0)
+    return ctypes.string_at(shared.ptr, 64) if kind != FD else shared
+
+
+def take_descriptor(fd: int) -> int:
+    """Import a descriptor and close it at once."""
+    try:
+        return driver.mem_import_from_shareable_handle(fd, FD)
+    finally:
+        os.close(fd)
+
+
+def take_fabric(data: bytes) -> int:
+    """Import a fabric handle."""
+    buffer = ctypes.create_string_buffer(data, 64)
+    return driver.mem_import_from_shareable_handle(ctypes.addressof(buffer), 8)
+
+
+def ask_import(what: int | bytes) -> Answer:
+    """Ask for an import and answer all that is said about it."""
+    if isinstance(what, int):
+        return ask(driver.mem_import_from_shareable_handle, what, FD)
+    buffer = ctypes.create_string_buffer(what, 64)
+    return ask(driver.mem_import_from_shareable_handle, ctypes.addressof(buffer), 8)
+
+
+def put(ptr: int, value: int, size: int = STEP) -> None:
+    """Fill device memory by cuMemcpyHtoD."""
+    write(ptr, np.full(size, value, np.uint8))
+
+
+def seen(ptr: int, size: int = STEP) -> list[int]:
+    """Answer the different bytes that cuMemcpyDtoH finds."""
+    return sorted(set(read(ptr, size).tolist()))
+
+
+def bound_memory(mc: int, dev: int, size: int = STEP, mc_offset: int = 0) -> tuple[int, int]:
+    """Bind new memory of a device; answer its handle and an address of it."""
+    handle = memory(dev, size, FD)
+    driver.multicast_bind_mem(mc, mc_offset, handle, 0, size, 0)
+    return handle, mapped(handle, size, [dev])
+
+
+def store(ptr: int, value: float, count: int, dtype: str) -> None:
+    multimem.store(ptr, np.full(count, value, _dtype(dtype)))
+
+
+def summed(ptr: int, count: int, dtype: str) -> list[float]:
+    """Answer the different sums over all replicas, as Python numbers."""
+    return sorted(set(multimem.load_reduce(ptr, count, _dtype(dtype)).astype(float).tolist()))
+
+
+def values(ptr: int, count: int, dtype: str) -> list[float]:
+    """Answer the different elements of ordinary memory."""
+    return sorted(set(read(ptr, count, _dtype(dtype)).astype(float).tolist()))
+
+
+def _dtype(name: str) -> Any:
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
+
+
+def why_not(function: Any, *arguments: Any) -> str:
+    """Answer the ValueError that multimem raises, or nothing."""
+    try:
+        function(*arguments)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def open_other(pid: int, fd: int) -> int:
+    """Open another process's descriptor by /proc and import it."""
+    return take_descriptor(os.open(f"/proc/{pid}/fd/{fd}", os.O_RDWR))
+
+
+def send_to(path: str, handle: int) -> None:
+    """Send a descriptor of an object to whoever listens at a path."""
+    fd = driver.mem_export_to_shareable_handle(handle, FD, 0)
+    with socket.socket(socket.AF_UNIX) as channel:
+        channel.connect(path)
+        socket.send_fds(channel, [b"!"], [fd])
+    os.close(fd)
+
+
+def listen_at(path: str) -> int:
+    """Import what is sent to a path."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        with listener.accept()[0] as channel:
+            _, (fd,), _, _ = socket.recv_fds(channel, 1, 1)
+    return take_descriptor(fd)
+
+
+CHILD = """
+import sys
+sys.path[:] = eval(sys.argv[2])
+import rank_steps as steps
+steps.begin()
+print(steps.seen(steps.mapped(steps.take_descriptor(int(sys.argv[1])))))
+"""
+
+
+def child_reads(handle: int) -> str:
+    """Let a child program inherit a descriptor, import it and say what it reads there."""
+    fd = driver.mem_export_to_shareable_handle(handle, FD, 0)
+    command = [sys.executable, "-c", CHILD, str(fd), repr(sys.path)]
+    done = subprocess.run(command, pass_fds=[fd], capture_output=True, text=True, timeout=20)
+    os.close(fd)
+    return done.stdout.strip() or done.stderr
+
+
+SYS_PIDFD_GETFD = 438  # the same on all architectures
+
+
+def fetch(pid: int, fd: int) -> int | str:
+    """Take another process's descriptor by pidfd_getfd and import it; a text says that the system forbids it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    pidfd = os.pidfd_open(pid)
+    try:
+        mine = libc.syscall(SYS_PIDFD_GETFD, pidfd, fd, 0)
+    finally:
+        os.close(pidfd)
+    return take_descriptor(mine) if mine >= 0 else f"pidfd_getfd: {os.strerror(ctypes.get_errno())}"
+
+
+def timed(function: Any, *arguments: Any) -> tuple[Answer, float]:
+    """Answer what the driver says about a call, and how long it took."""
+    began = time.monotonic()
+    return ask(function, *arguments), time.monotonic() - began
+
+
+def free_bytes() -> int:
+    """What cuMemGetInfo says is free on the current device."""
+    return driver.mem_get_info_v2()[0]
+
+
+def set_faults(*specs: str) -> None:
+    sim.faults.set(*specs)
+
+
+def clear_faults() -> None:
+    sim.faults.clear()
+
+
+def ask_map(mc: int) -> Answer:
+    """Map a multicast object at a new place."""
+    ptr = reserve()
+    answer = ask(driver.mem_map, ptr, STEP, 0, mc, 0)
+    if answer.status:
+        driver.mem_address_free(ptr, STEP)
+    else:
+        driver.mem_set_access(ptr, STEP, access(0), 1)
+    return Answer(answer.status, answer.refused, answer.found, ptr, answer.text)
