@@ -124,7 +124,7 @@ class Process:
             self.driver.judge(sharing.channel_for_fabric, handle_types, channels > 0)
 
     def require_memory(self, device: int, size: int, *, full: bool = False) -> None:
-        """Refuse what does not fit on a device (2): with a fault that says so, or found ``full`` by the world's books."""
+        """Refuse what does not fit on a device (2): by a fault that says so, or found ``full`` by the world's books."""
         free = self.driver.faults.number("memory") if self.driver.faults.specs else None
         if free is None and full:
             free = self.machine.total_memory - used_memory(self.world, device)
