@@ -367,7 +367,7 @@ class World:
         return f"{self._root}/{kind}/{obj}"
 
     def _collect(self, db: sqlite3.Connection, kind: Kind, obj: int) -> list[Place]:
-        """Remove an object nobody refers to. A descriptor in flight keeps it; memory bound to it keeps a multicast one."""
+        """Remove an object nobody refers to. Descriptors in flight keep it; bound memory keeps a multicast one."""
         unused = "not exists(select 1 from reference where object = id)"
         if kind == "multicast":
             unused += " and not exists(select 1 from binding where multicast = id)"
