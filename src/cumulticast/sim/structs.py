@@ -58,11 +58,6 @@ class AllocationProp:
             self.reserved,
         )
 
-    @property
-    def location(self) -> str:
-        """The location in words: ``DEVICE 0``."""
-        return f"{LOCATIONS.get(self.location_type, self.location_type)} {self.location_id}"
-
 
 @dataclass(frozen=True, slots=True)
 class MulticastProp:
