@@ -18,8 +18,9 @@ def main() -> int:
     (HERE / "results.json").write_text(json.dumps({"schema": 1, "results": results}, indent=1) + "\n")
     for result in results:
         bound = result["bound"] or ""
+        bound = bound if isinstance(bound, str) else f">= {bound}"
         mark = "" if not bound else "holds" if result["holds"] else "DOES NOT HOLD"
-        print(f"{result['name']:<52} {result['value']:>10.3g} {result['unit']:<5} {bound:<8} {mark}")
+        print(f"{result['name']:<62} {result['value']:>10.3g} {result['unit']:<5} {bound:<8} {mark}")
     return 0 if all(result["holds"] for result in results) else 1
 
 
