@@ -179,7 +179,7 @@ def slot_free(taken: int, slots: int) -> str | None:
 @rule(
     "MC346",
     "the simulating machine has room for what the call needs",
-    calls=(*BINDS, "cuMemMap", "cuMemCreate"),
+    calls=(*BINDS, "cuMemMap", "cuMemCreate", "cuMulticastCreate"),
     kind="limit",
     status=Status.OUT_OF_MEMORY,
     evidence="assumed",

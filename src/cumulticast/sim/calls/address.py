@@ -27,7 +27,7 @@ def mem_address_reserve(process: Process, size: int, alignment: int, addr: int, 
     judge(address_space.reserve_hint_granularity, addr, step)
     try:
         return process.space.reserve(size, max(alignment, step), addr)
-    except OSError:
+    except (OSError, OverflowError):  # the latter: more than 2^64 with what a reservation has behind it
         judge(address_space.address_space_left, size, alignment)
         raise
 

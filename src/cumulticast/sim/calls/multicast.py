@@ -7,6 +7,7 @@ from cumulticast.sim import objects
 from cumulticast.sim.entry import entry
 from cumulticast.sim.handles import Handle
 from cumulticast.sim.lookup import device_of, multicast_handle
+from cumulticast.sim.physical import as_os_error
 from cumulticast.sim.process import Process
 from cumulticast.sim.structs import SHAREABLE, MulticastProp
 
@@ -27,18 +28,12 @@ def multicast_create(process: Process, prop: bytes) -> int:
     judge(multicast_object.team_fits_fabric, wanted.num_devices, machine.device_count)
     obj = process.next_object()
     size, types = wanted.size, wanted.handle_types
-    objects.create_multicast(process.world, process.number, obj, size, wanted.num_devices, types, process.node)
-    return process.adopt(
-        Handle(
-            process.handles.next_value(),
-            obj,
-            "multicast",
-            wanted.size,
-            prop,
-            wanted.handle_types,
-            num_devices=wanted.num_devices,
-        )
-    )
+    try:
+        objects.create_multicast(process.world, process.number, obj, size, wanted.num_devices, types, process.node)
+    except (OSError, OverflowError) as error:  # 2^63 bytes and more do not fit in the books
+        raise process.no_room(f"a multicast object of {size} bytes", as_os_error(error)) from error
+    value = process.handles.next_value()
+    return process.adopt(Handle(value, obj, "multicast", size, prop, types, num_devices=wanted.num_devices))
 
 
 @entry("cuMulticastAddDevice")
