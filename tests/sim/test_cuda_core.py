@@ -7,7 +7,7 @@ from cuda.bindings import driver as cu
 
 import cumulticast.sim as sim
 from answers import ok, status
-from leaks import left_behind
+from cumulticast.testing.leaks import left_behind
 
 core = pytest.importorskip("cuda.core")
 MIB = 1 << 20
@@ -25,7 +25,7 @@ def device():
         ok(cu.cuCtxSetCurrent(0))
     finally:
         sim.stop()
-    assert not left, f"the tests left {', '.join(left)}"
+    assert not left, f"the tests left {', '.join(map(str, left))}"
 
 
 def test_a_device_says_what_it_is(device):
