@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
 from cumulticast.sim.machine import Machine, load, names
 from cumulticast.sim.presets import KINDS, Fact
 from pages.markdown import page, table
-
-RECORDED_MACHINE = "h200-vm-1"
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -20,7 +19,8 @@ def pages() -> Iterator[tuple[str, str]]:
         page(
             "The simulated machines",
             "A machine is data (`src/cumulticast/sim/machines/*.toml`). *recorded*: a real driver answered it; "
-            "*documented*: something public says so; *assumed*: our guess. `cumulticast machines NAME` prints one.",
+            "*documented*: something public says so; *assumed*: our guess, such as that a device answers as another one "
+            "did. `cumulticast machines NAME` prints one.",
             table(("machine", "devices", "multicast", *KINDS, "what it is"), map(_summary, machines)),
             *map(_section, machines),
         ),
@@ -54,14 +54,14 @@ def _attributes(machine: Machine) -> str:
     for key, fact in machine.evidence.items():
         if key.startswith("attributes."):
             groups[fact.evidence, fact.source].append(f"`{key.removeprefix('attributes.')}` {_shown(fact)}")
-    rows = [(_listed(machine, evidence, values), evidence, source) for (evidence, source), values in groups.items()]
+    rows = [(_listed(source, values), evidence, source) for (evidence, source), values in groups.items()]
     return table(("device attributes", "evidence", "source"), rows)
 
 
-def _listed(machine: Machine, evidence: str, values: list[str]) -> str:
-    if evidence == "recorded" and machine.name != RECORDED_MACHINE:
-        return f"{len(values)} as on [{RECORDED_MACHINE}](#{RECORDED_MACHINE})"
-    return ", ".join(values)
+def _listed(source: str, values: list[str]) -> str:
+    """List the values, or say how many are those of another machine."""
+    other = re.match(r"as recorded for ([\w-]+):", source)
+    return f"{len(values)} as on [{other[1]}](#{other[1]})" if other else ", ".join(values)
 
 
 def _shown(fact: Fact) -> str:
