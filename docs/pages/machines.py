@@ -19,8 +19,8 @@ def pages() -> Iterator[tuple[str, str]]:
         page(
             "The simulated machines",
             "A machine is data (`src/cumulticast/sim/machines/*.toml`). *recorded*: a real driver answered it; "
-            "*documented*: something public says so; *assumed*: our guess, such as that a device answers as another one "
-            "did. `cumulticast machines NAME` prints one.",
+            "*documented*: something public says so; *assumed*: our guess, such as that a device answers as "
+            "another did. `cumulticast machines NAME` prints one.",
             table(("machine", "devices", "multicast", *KINDS, "what it is"), map(_summary, machines)),
             *map(_section, machines),
         ),
