@@ -10,7 +10,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -75,10 +75,8 @@ def started(command: list[str], env: dict[str, str], **popen: Any) -> Generator[
 
 
 def with_group_killed(process: subprocess.Popen[str]) -> None:
-    try:
+    with suppress(ProcessLookupError):  # nothing is left: the good case
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass  # nothing is left: the good case
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             stream.close()

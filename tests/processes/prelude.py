@@ -82,6 +82,6 @@ def from_fabric(data: bytes) -> int:
     return int(driver.mem_import_from_shareable_handle(ctypes.addressof(buffer), FABRIC))
 
 
-def bound(mc: int, device: int = 0) -> int:
+def bound(mc: int, device: int = 0, types: int = 0) -> int:
     """Bind fresh memory of a device; blocks until the team is complete."""
-    return status(driver.multicast_bind_mem, mc, 0, memory(device=device), 0, STEP, 0)
+    return status(driver.multicast_bind_mem, mc, 0, memory(device=device, types=types), 0, STEP, 0)

@@ -7,6 +7,7 @@ It exists from `sim.start` (or the first call of a program under `cumulticast ru
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -40,7 +41,7 @@ class Options:
     profile
         ``hardware`` accepts what real machines accept and reports it; ``strict`` holds to the documents.
     faults
-        Fault specifications (INTERFACE: ``fm=stopped``, ``slots=128``, …).
+        Fault specifications (docs/faults.md: ``fm=stopped``, ``slots=128``, …).
     block_limit
         Seconds after which a blocked bind or map ends with 909; None: no limit.
     hopeless
@@ -157,10 +158,14 @@ class Driver:
             return
         with self.lock:
             self.closed = True
-            if self.process is not None:
-                self.process.close()
+            try:
+                if self.process is not None:
+                    self.process.close()
+            except sqlite3.Error as error:  # its books are damaged: nothing can be given back
+                self.log.write("W", f"{self.world.path} is left as it is: {error}")
+            finally:
                 self.process = None
-            self.world.close()
+                self.world.close()
 
     @property
     def call(self) -> str:
