@@ -7,11 +7,13 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
+import ml_dtypes
 import numpy as np
-from builders import FD, STEP, Answer, access, ask, mapped, memory, read, reserve, write
+from builders import FD, STEP, Answer, access, ask, mapped, memory, read, reserve, unmapped, write
 from cuda.bindings._v2 import driver
 
 from cumulticast import multimem, sim
@@ -45,9 +47,11 @@ def take_fabric(data: bytes) -> int:
 
 
 def ask_import(what: int | bytes) -> Answer:
-    """Ask for an import and answer all that is said about it."""
+    """Ask for an import and answer all that is said about it; a descriptor is closed."""
     if isinstance(what, int):
-        return ask(driver.mem_import_from_shareable_handle, what, FD)
+        answer = ask(driver.mem_import_from_shareable_handle, what, FD)
+        os.close(what)
+        return answer
     buffer = ctypes.create_string_buffer(what, 64)
     return ask(driver.mem_import_from_shareable_handle, ctypes.addressof(buffer), 8)
 
@@ -84,18 +88,41 @@ def values(ptr: int, count: int, dtype: str) -> list[float]:
 
 
 def _dtype(name: str) -> Any:
-    import ml_dtypes
-
     return np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
 
 
-def why_not(function: Any, *arguments: Any) -> str:
-    """Answer the ValueError that multimem raises, or nothing."""
+def add_often(ptr: int, value: float, count: int, dtype: str, times: int, threads: int) -> None:
+    """Add an array of one value to every replica, so often from each of so many threads."""
+    source = np.full(count, value, _dtype(dtype))
+
+    def work() -> None:
+        for _ in range(times):
+            multimem.reduce(ptr, source)
+
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+def why_not_stored(ptr: int) -> str:
+    """Store through a multicast address; answer why that was refused, or nothing."""
     try:
-        function(*arguments)
+        store(ptr, 9.0, STEP // 8, "float32")
     except ValueError as error:
         return str(error)
     return ""
+
+
+def replace_often(mc: int, dev: int, bound: tuple[int, int], times: int) -> None:
+    """Unbind and free what is bound, and bind new memory in its place, many times."""
+    handle, address = bound
+    for _ in range(times):
+        driver.multicast_unbind(mc, dev, 0, STEP)
+        unmapped(address)
+        driver.mem_release(handle)
+        handle, address = bound_memory(mc, dev)
 
 
 def open_other(pid: int, fd: int) -> int:

@@ -1,7 +1,7 @@
 """The process from which the ranks of these tests are forked: everything imported, no driver started, no thread.
 
-A fork takes milliseconds where a new interpreter with cuda.bindings and numpy takes a third of a second. What a rank gets
-of the driver is what every process gets: it opens libcuda.so.1, which finds the world in the environment.
+A fork takes milliseconds where a new interpreter with cuda.bindings and numpy takes a third of a second. What a rank
+gets of the driver is what every process gets: it opens libcuda.so.1, which finds the world in the environment.
 
 ``python zygote.py FD``: on the socket FD it is asked ("spawn", environment) with the rank's socket, and answers
 its pid; ("wait", pid), and answers how it ended.
@@ -10,6 +10,7 @@ its pid; ("wait", pid), and answers how it ended.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import pickle
 import signal
@@ -21,11 +22,8 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "conformance")]
 
-import builders  # noqa: F401  (imported for the ranks)
-import rank_steps  # noqa: F401
-
-from cumulticast import multimem, sim  # noqa: F401
-from cumulticast.libcuda import serve  # noqa: F401
+for module in ("rank_steps", "cumulticast.libcuda.serve"):  # what ranks need; none of it starts a driver
+    importlib.import_module(module)
 
 LARGEST = 1 << 20
 

@@ -7,6 +7,7 @@ from typing import ParamSpec
 from cumulticast.rules import Rule, multicast_access
 from cumulticast.sim import native
 from cumulticast.sim.address_space import PROTECTION, READ, READWRITE, Mapping
+from cumulticast.sim.handles import Handle
 from cumulticast.sim.native import element
 from cumulticast.sim.process import Process
 from cumulticast.sim.windows import Segment, Unbound
@@ -39,15 +40,26 @@ def find(ptr: int, nbytes: int, *, writes: bool) -> list[tuple[Segment, int]]:
         mapping = _mapping(process, ptr, nbytes)
         _check_access(mapping, ptr, READWRITE if writes else READ)
         offset = mapping.offset + ptr - mapping.base
-        window = process.windows.open(mapping.handle.obj, process.extent(mapping.handle))
         try:
-            segments = window.segments(offset, nbytes)
-            if writes:
-                process.backing.ensure_window(window, offset, nbytes)
+            segments = _segments(process, mapping.handle, offset, nbytes, writes=writes)
         except Unbound as hole:
             reason = (ptr, hole.device, hole.start, hole.end)
             raise ValueError(_text(multicast_access.bound_everywhere, *reason)) from None
     return [(segment, segment.offset - offset) for segment in segments]
+
+
+def _segments(process: Process, handle: Handle, offset: int, nbytes: int, *, writes: bool) -> list[Segment]:
+    """Split a range of an object; what will be written has memory then, and can be written without fear of SIGBUS."""
+    while True:
+        window = process.windows.open(handle.obj, process.extent(handle))
+        segments = window.segments(offset, nbytes)
+        try:
+            if writes:
+                process.backing.ensure_window(window, offset, nbytes)
+            return segments
+        except FileNotFoundError:  # another process frees it at this moment, or died of doing so
+            process.windows.distrust(handle.obj)
+            process.sweep()
 
 
 def _mapping(process: Process, ptr: int, nbytes: int) -> Mapping:

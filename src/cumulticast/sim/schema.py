@@ -14,7 +14,8 @@ create table device(id integer primary key, total integer, used integer not null
                     unaligned integer not null default 0);
 
 -- Who is here. Whether a process still lives is asked of the kernel (lives.py), never believed from a row.
--- stuck: every thread of it that uses the driver waits. hopeless: it was found that all wait. gone: who died without leaving. rank: who `run` started.
+-- stuck: every thread of it that uses the driver waits. hopeless: somebody found that all wait.
+-- gone: who died without leaving. rank: who `run` started.
 create table process(id integer primary key autoincrement, pid integer, node integer, rank integer, since real,
                      stuck integer not null default 0);
 create table waiting(process integer, thread integer, call text, object integer, since real,

@@ -309,33 +309,43 @@ class World:
             self.lives.hold(number)
         return number
 
-    def leave(self, process: int) -> None:
-        """Forget a process and everything that only it referred to."""
+    def leave(self, process: int) -> list[Place]:
+        """Forget a process and everything that only it referred to; answer the binds that ended with its memory."""
+        ended = list[Place]()
         for kind in KINDS:
             query = f"select object from reference join {TABLES[kind]} on id = object where reference.process = ?"
             for (obj,) in self.rows(query, process):
-                self.drop(kind, obj, process)
+                ended += self.drop(kind, obj, process)
         self._remove_strays(process)
         self.change("delete from process where id = ?", (process,))
         self.lives.let_go(process)
+        return ended
 
     def dead(self) -> list[int]:
         """Answer the processes that died without leaving."""
         return [number for (number,) in self.rows("select id from process") if not self.lives.alive(number)]
 
-    def reap(self) -> None:
+    def reap(self) -> list[Place]:
         """Clean up after processes that died, as the kernel driver does, and remember them."""
+        ended = list[Place]()
         for number in self.dead():
             self.change("insert or ignore into gone select id, pid, rank from process where id = ?", (number,))
-            self.leave(number)
+            ended += self.leave(number)
+        return ended
 
     def _remove_strays(self, process: int) -> None:
-        """Remove files that a process made and died before it could enter them in the books."""
-        for kind in KINDS:
-            for name in os.listdir(f"{self._root}/{kind}"):
-                if name.isdecimal() and int(name) >> 32 == process and not self.exists(kind, int(name)):
-                    with contextlib.suppress(FileNotFoundError):
-                        os.unlink(self.path_of(kind, int(name)))
+        """Remove files that a process made, or one before it, and died before it could enter them in the books."""
+        with self._turns:  # what others begin anew under an old number is in the books then
+            living = {number for (number,) in self.rows("select id from process")} - {process}
+            for kind in KINDS:
+                for name in filter(str.isdecimal, os.listdir(f"{self._root}/{kind}")):
+                    if int(name) >> 32 not in living and not self.exists(kind, int(name)):
+                        self.remove_file(kind, int(name))
+
+    def remove_file(self, kind: Kind, obj: int) -> None:
+        """Remove the file of an object that is not, or not for long, in the books; it may be gone already."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.path_of(kind, obj))
 
     def refer(self, db: sqlite3.Connection, obj: int, process: int) -> None:
         """Let a process refer to an object (inside a transaction)."""
@@ -376,8 +386,7 @@ class World:
         if row is None or (row[0] and self._descriptor_open(self.path_of(kind, obj))):
             return []
         db.execute(f"delete from {table} where id = ?", (obj,))
-        with contextlib.suppress(FileNotFoundError):  # a process died right here and did not commit
-            os.unlink(self.path_of(kind, obj))
+        self.remove_file(kind, obj)  # gone, if a process died right here and did not commit
         return self._detach(db, obj) if kind == "memory" else []
 
     def _detach(self, db: sqlite3.Connection, memory: int) -> list[Place]:
@@ -403,11 +412,11 @@ class World:
         return False
 
     def sweep(self) -> tuple[int, list[Place]]:
-        """Remove exported objects whose last descriptor has been closed since; nobody is told when that happens.
+        """Remove what the dead left, and exported objects whose last descriptor has been closed; nobody is told of either.
 
         Answers how many went, and the binds that ended with them.
         """
-        count, ended = 0, list[Place]()
+        count, ended = len(self.dead()), self.reap()
         for kind in KINDS:
             query = f"select id from {TABLES[kind]} where exported and id not in (select object from reference)"
             for (obj,) in self.rows(query):

@@ -9,6 +9,7 @@ the same cache sets, and the same loop ran 4 to 25 times slower.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 from bisect import bisect_right
 from dataclasses import dataclass, field
@@ -165,20 +166,25 @@ class Windows:
         if obj in self._windows:
             self._refresh(self._windows[obj], obj)
 
+    def distrust(self, obj: int) -> None:
+        """Look at everything anew with the next use: the memory of a piece is gone, whether or not its owner said so."""
+        self._windows[obj].generation = -1
+
     def _refresh(self, window: Window, obj: int) -> Window:
         generation = self._world.generation(obj)
         if window.generation == generation:
             return window
         bound = self._bound(obj)
         for device in window.devices:
-            old, new = window.pieces.get(device, {}), bound.get(device, {})
+            old, new = window.pieces.setdefault(device, {}), bound.get(device, {})
             for at in [at for at, backing in old.items() if new.get(at) != backing]:
                 native.map_back(window.place(device, at), _pages(old.pop(at)))
             for at, backing in new.items():
                 if at not in old:
-                    map_piece(self._world, window, device, at, backing)
-                    old[at] = backing
-            window.pieces[device], window.order[device] = old, sorted(old)
+                    with contextlib.suppress(FileNotFoundError):  # freed since: its owner is about to say so
+                        map_piece(self._world, window, device, at, backing)
+                        old[at] = backing
+            window.order[device] = sorted(old)
         window.generation = generation
         return window
 

@@ -121,6 +121,7 @@ def import_object(
     with world.transaction() as db:  # whoever releases, or imports at the same time, comes before or after all of this
         if renewed is not None and not world.exists(kind, obj):
             process.driver.judge(sharing.imported_in_time, obj, renewed[1], False)
+            world.remove_file(kind, obj)  # somebody who died while doing this
             objects.create_multicast(world, process.number, obj, *renewed, process.node)
         world.refer(db, obj, process.number)
         handle = _handle(db, value, kind, obj)
