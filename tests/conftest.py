@@ -8,7 +8,7 @@ import pytest
 
 from answers import ok
 from cumulticast.sim.driver import Driver
-from cumulticast.testing.machine import CudaMachine
+from cumulticast.testing import CudaMachine
 
 
 @pytest.fixture

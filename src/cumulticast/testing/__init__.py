@@ -14,6 +14,23 @@ for neither fixture pays nothing.
     report.py     what is shown when a rank failed
 """
 
-from cumulticast.testing.report import Outcome, RanksFailed, Waiting
+from __future__ import annotations
 
-__all__ = ["Outcome", "RanksFailed", "Waiting"]
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cumulticast.testing.machine import CudaMachine
+    from cumulticast.testing.ranks import RunRanks
+    from cumulticast.testing.report import Outcome, RanksFailed, Waiting
+
+__all__ = ["CudaMachine", "Outcome", "RanksFailed", "RunRanks", "Waiting"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for: pytest imports this package for every run, also of tests that need none of it."""
+    from importlib import import_module
+
+    homes = {"CudaMachine": "machine", "RunRanks": "ranks"}
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"cumulticast.testing.{homes.get(name, 'report')}"), name)
