@@ -87,12 +87,15 @@ def test_a_program_of_the_v1_bindings_and_calls_before_init(tmp_path: Path) -> N
 
 
 def test_a_refusal_says_why_and_a_finding_rides_along(tmp_path: Path) -> None:
-    code = OBJECT.format(devices=1) + """
+    code = (
+        OBJECT.format(devices=1)
+        + """
     try: driver.multicast_bind_mem(mc, 0, handle, 0, 100, 0)
     except Exception: pass
     larger = driver.mem_create(4 << 20, memory, 0)
     driver.multicast_bind_mem(mc, 0, larger, 0, 4 << 20, 0)  # beyond prop.size, within the extent
     """
+    )
     refused, reported = python_traced(tmp_path, code).of("cuMulticastBindMem")
     assert (refused["status"], refused["finding"], refused["refused"]["rule"]) == (1, None, "MC304")
     assert "size 100 is not a multiple of 2097152" in refused["refused"]["message"]
@@ -138,13 +141,16 @@ def test_bad_pointers_and_entries_that_nobody_answers(tmp_path: Path) -> None:
     assert (graph_null["status"], graph_null["args"]) == (801, {"phGraph": None, "flags": 6})
 
 
-WAIT = OBJECT.format(devices=2) + """
+WAIT = (
+    OBJECT.format(devices=2)
+    + """
     import threading, time
     later = threading.Timer(0.6, driver.multicast_add_device, (mc, 1))
     threading.Thread(target=lambda: (driver.device_get_count(), later.join())).start()  # somebody may still add
     later.start()
     driver.multicast_bind_mem(mc, 0, handle, 0, 2 << 20, 0)
 """
+)
 
 
 def test_a_wait_is_one_line_with_its_whole_duration(tmp_path: Path) -> None:
@@ -170,7 +176,9 @@ def test_a_wait_that_is_given_up(tmp_path: Path, options: tuple[str, ...], rule:
 
 
 def test_an_interrupted_wait(tmp_path: Path) -> None:
-    code = OBJECT.format(devices=2) + """
+    code = (
+        OBJECT.format(devices=2)
+        + """
     import signal
     def ring(*_): raise TimeoutError("rang")
     signal.signal(signal.SIGALRM, ring)
@@ -179,6 +187,7 @@ def test_an_interrupted_wait(tmp_path: Path) -> None:
     except TimeoutError as error: print(error)
     driver.device_get_count()
     """
+    )
     traced = python_traced(tmp_path, code, "--hopeless", "wait")
     assert traced.done.stdout == "rang\n"
     bind = only(traced, "cuMulticastBindMem")
@@ -189,12 +198,15 @@ def test_an_interrupted_wait(tmp_path: Path) -> None:
 
 def test_calls_of_a_signal_handler_inside_a_wait(tmp_path: Path) -> None:
     """The handler adds the device that the interrupted call of the same thread waits for."""
-    code = OBJECT.format(devices=2) + """
+    code = (
+        OBJECT.format(devices=2)
+        + """
     import signal
     signal.signal(signal.SIGALRM, lambda *_: driver.multicast_add_device(mc, 1))
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     driver.multicast_bind_mem(mc, 0, handle, 0, 2 << 20, 0)
     """
+    )
     traced = python_traced(tmp_path, code, "--hopeless", "wait")
     bind, (_, add) = only(traced, "cuMulticastBindMem"), traced.of("cuMulticastAddDevice")
     assert (bind["status"], add["status"], bind["tid"]) == (0, 0, add["tid"])

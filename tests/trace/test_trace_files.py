@@ -157,13 +157,17 @@ def test_a_pipe_with_a_reader_is_refused(tmp_path: Path) -> None:
 def test_a_disk_that_fills_up_ends_the_trace_and_nothing_else(tmp_path: Path) -> None:
     """A limit on the size of files stands for the full disk; the last line is cut off there."""
     path = tmp_path / "trace.jsonl"
-    code = "import resource\n" + INIT.replace("; ", "\n") + textwrap.dedent(
-        f"""
+    code = (
+        "import resource\n"
+        + INIT.replace("; ", "\n")
+        + textwrap.dedent(
+            f"""
         import os
         size = os.path.getsize({str(path)!r})
         resource.setrlimit(resource.RLIMIT_FSIZE, (size + 1000, resource.RLIM_INFINITY))
         print(sum(driver.device_get_count() for _ in range(100)))
         """
+        )
     )
     done = run(path, sys.executable, "-c", code)
     assert (done.returncode, done.stdout) == (0, "800\n"), done.stderr
@@ -198,9 +202,7 @@ def test_the_environment_adds_to_the_trace_that_is_there(tmp_path: Path) -> None
 def test_a_child_that_moves_elsewhere_writes_the_same_file(tmp_path: Path) -> None:
     command = ["-m", "cumulticast.cli", "run", "--trace", "mine.jsonl", "--", "sh", "-c"]
     script = f"cd / && {sys.executable} -c '{INIT}'"
-    subprocess.run(
-        [sys.executable, *command, script], cwd=tmp_path, env=clean_environment(), check=True, timeout=60
-    )
+    subprocess.run([sys.executable, *command, script], cwd=tmp_path, env=clean_environment(), check=True, timeout=60)
     assert any(one["call"] == "cuInit" for one in read(tmp_path / "mine.jsonl")[1])
 
 

@@ -36,9 +36,7 @@ def read(path: Path) -> tuple[Line, list[Line]]:
     return header, lines
 
 
-def run_traced(
-    place: Path, *command: str, options: tuple[str, ...] = (), env: dict[str, str] | None = None
-) -> Traced:
+def run_traced(place: Path, *command: str, options: tuple[str, ...] = (), env: dict[str, str] | None = None) -> Traced:
     path = place / "trace.jsonl"
     done = cumulticast("run", "--trace", str(path), *options, "--", *command, env=env)
     return Traced(done, path, *read(path))
