@@ -1,4 +1,4 @@
-"""What is recorded of calls: answered, refused, blocked, interrupted, with bad pointers, before cuInit, of C programs."""
+"""What is recorded of calls: answered, refused, blocked, interrupted, with bad pointers, before cuInit, from C."""
 
 from __future__ import annotations
 
