@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import json
+import multiprocessing
 import os
 import socket
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from typing import Any
 
 import ml_dtypes
@@ -17,6 +20,7 @@ from builders import FD, STEP, Answer, access, ask, mapped, memory, read, reserv
 from cuda.bindings._v2 import driver
 
 from cumulticast import multimem, sim
+from cumulticast.libcuda import serve
 
 
 def begin(device: int = 0) -> int:
@@ -209,3 +213,81 @@ def ask_map(mc: int) -> Answer:
     else:
         driver.mem_set_access(ptr, STEP, access(0), 1)
     return Answer(answer.status, answer.refused, answer.found, ptr, answer.text)
+
+
+def bound_at(mc: int, handle: int) -> float:
+    """Bind, and answer when that was done."""
+    driver.multicast_bind_mem(mc, 0, handle, 0, STEP, 0)
+    return time.monotonic()
+
+
+def added_at(mc: int, dev: int) -> float:
+    """Answer when a device was about to be added, and add it."""
+    began = time.monotonic()
+    driver.multicast_add_device(mc, dev)
+    return began
+
+
+class Bug(BaseException):
+    """What nobody in a rank catches."""
+
+
+def fail() -> None:
+    """End the rank by an exception."""
+    raise Bug("of the program")
+
+
+# ---- fork
+
+
+def all_entries() -> dict[str, int]:
+    """Call every entry of the library with zeros; answer the statuses."""
+    library = ctypes.CDLL(str(sim.library_path()))
+    return {entry.symbol: library[entry.symbol](*[ctypes.c_uint64(0)] * 12) for entry in serve.ENTRIES}
+
+
+def in_child(method: str) -> dict[str, int]:
+    """Call every entry in a child, which then ends, and answer what it was told."""
+    reader, writer = os.pipe()
+    if method == "multiprocessing":
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            child = multiprocessing.get_context("fork").Process(target=_tell, args=(writer,))
+            child.start()
+        child.join()
+        assert child.exitcode == 0
+    elif pid := os.fork():
+        _, status = os.waitpid(pid, 0)
+        assert status == 0, f"the child ended with {status}"
+    else:
+        _tell(writer)
+        if method == "exit":
+            raise SystemExit(0)
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as file:
+        return json.load(file)
+
+
+def _tell(fd: int) -> None:
+    os.write(fd, json.dumps(all_entries()).encode())
+
+
+def fork_sleeper() -> int:
+    """Fork a child that sleeps; answer its pid."""
+    pid = os.fork()
+    if not pid:
+        time.sleep(30)
+        os._exit(0)
+    return pid
+
+
+def child_before_init() -> dict[str, int]:
+    """Fork first, then begin in both."""
+    library, answers = ctypes.CDLL(str(sim.library_path())), {}
+    pid = os.fork()
+    if not pid:
+        os._exit(library.cuInit(0))
+    answers["child"] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    answers["parent"] = library.cuInit(0)
+    return answers

@@ -25,7 +25,11 @@ select count(*) from process where id <> ? and (not stuck or exists(
 COMING = """
 select count(*) from rank where running and rank not in (select rank from process where rank is not null)
 """
-GONE = "select coalesce(rank, pid) from gone union select rank from rank where not running"
+GONE = """
+select coalesce(rank, pid) from gone
+where rank is null or rank not in (select rank from process where rank is not null)
+union select rank from rank where not running
+"""
 
 
 class Peers:

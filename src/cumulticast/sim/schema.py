@@ -15,7 +15,7 @@ create table device(id integer primary key, total integer, used integer not null
 
 -- Who is here. Whether a process still lives is asked of the kernel (lives.py), never believed from a row.
 -- stuck: every thread of it that uses the driver waits. hopeless: somebody found that all wait.
--- gone: who died without leaving. rank: who `run` started.
+-- gone: who died without leaving, and ranks that left. rank: who `run` started.
 create table process(id integer primary key autoincrement, pid integer, node integer, rank integer, since real,
                      stuck integer not null default 0);
 create table waiting(process integer, thread integer, call text, object integer, since real,
@@ -63,5 +63,6 @@ create trigger unbound after delete on binding begin
 end;
 create trigger left_world after delete on process begin
     delete from waiting where process = old.id;
+    insert or ignore into gone select old.id, old.pid, old.rank where old.rank is not null;
 end;
 """

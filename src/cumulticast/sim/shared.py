@@ -412,7 +412,7 @@ class World:
         return False
 
     def sweep(self) -> tuple[int, list[Place]]:
-        """Remove what the dead left, and exported objects whose last descriptor has been closed; nobody is told of either.
+        """Remove what the dead left, and exported objects whose last descriptor was closed; nobody is told of that.
 
         Answers how many went, and the binds that ended with them.
         """
@@ -425,4 +425,3 @@ class World:
                 self._changed(detached)
                 count, ended = count + (not self.exists(kind, obj)), ended + detached
         return count, ended
-

@@ -167,7 +167,7 @@ class Windows:
             self._refresh(self._windows[obj], obj)
 
     def distrust(self, obj: int) -> None:
-        """Look at everything anew with the next use: the memory of a piece is gone, whether or not its owner said so."""
+        """Look at everything anew with the next use: memory of a piece is gone, whether or not its owner said so."""
         self._windows[obj].generation = -1
 
     def _refresh(self, window: Window, obj: int) -> Window:
