@@ -16,7 +16,22 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from builders import FD, STEP, Answer, access, ask, mapped, memory, read, reserve, unmapped, write
+from builders import (
+    DEVICE,
+    FD,
+    STEP,
+    Answer,
+    access,
+    allocation_prop,
+    ask,
+    bare_object,
+    mapped,
+    memory,
+    read,
+    reserve,
+    unmapped,
+    write,
+)
 from cuda.bindings._v2 import driver
 
 from cumulticast import multimem, sim
@@ -291,3 +306,52 @@ def child_before_init() -> dict[str, int]:
     answers["child"] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     answers["parent"] = library.cuInit(0)
     return answers
+
+
+# ---- what can be used up
+
+
+def ask_memory(dev: int, size: int, handle_types: int = 0) -> Answer:
+    """Ask for memory."""
+    return ask(driver.mem_create, size, allocation_prop(DEVICE, dev, handle_types), 0)
+
+
+def ask_bound_object(dev: int) -> Answer:
+    """Make an object of one device and bind memory to it; what was made stays when that is done, else goes."""
+    mc, mem = bare_object(1, STEP, FD), memory(dev, STEP, FD)
+    driver.multicast_add_device(mc, dev)
+    answer = ask(driver.multicast_bind_mem, mc, 0, mem, 0, STEP, 0)
+    if answer.status:
+        driver.mem_release(mem)
+        driver.mem_release(mc)
+    return answer
+
+
+def bound_objects(dev: int, count: int) -> int:
+    """Answer how many of so many objects could be bound."""
+    return sum(ask_bound_object(dev).status == 0 for _ in range(count))
+
+
+def bound_and_exported(dev: int) -> tuple[int, int]:
+    """Bind to an object, take the memory away again, and export it: a slot that a descriptor can keep."""
+    mc, mem = bare_object(1, STEP, FD), memory(dev, STEP, FD)
+    driver.multicast_add_device(mc, dev)
+    driver.multicast_bind_mem(mc, 0, mem, 0, STEP, 0)
+    fd = driver.mem_export_to_shareable_handle(mc, FD, 0)
+    driver.multicast_unbind(mc, dev, 0, STEP)
+    driver.mem_release(mem)
+    return mc, fd
+
+
+def ask_unaligned(dev: int) -> Answer:
+    """Bind memory at an offset of 256 bytes to an object of its own."""
+    mc, mem = bare_object(1, 3 * STEP, FD), memory(dev, 2 * STEP, FD)
+    driver.multicast_add_device(mc, dev)
+    return ask(driver.multicast_bind_mem, mc, 0, mem, 256, STEP, 0)
+
+
+def join_whole(mc: int, dev: int) -> tuple[int, int]:
+    """Add a device, bind memory of it and map; answer the multicast address and the memory's own."""
+    driver.multicast_add_device(mc, dev)
+    _, address = bound_memory(mc, dev)
+    return mapped(mc, STEP, [dev]), address

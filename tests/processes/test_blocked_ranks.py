@@ -69,7 +69,7 @@ def test_the_last_device_releases_binds_and_maps_of_all_processes(start: Callabl
 
 
 def test_a_release_is_felt_at_once(start: Callable[..., Job]) -> None:
-    """Many rounds: the wait's end comes from the wake, not from a look. (The figure is in benchmarks/bench_ranks.py.)"""
+    """Many rounds: the end comes from the wake, not from a look. (benchmarks/bench_ranks.py has the figure.)"""
     team = Waiting(start(2, devices=2))
     a, b = team.ranks
     took = []

@@ -119,9 +119,9 @@ def bind(process: Process, thread: int, target: Handle, mc_offset: int, piece: P
     try:
         enter(process, target, piece, bound)
     except Refused as refused:
-        if refused.rule is not team_waits.slot_free or not process.sweep():
+        if refused.rule not in (team_waits.slot_free, rubin.unaligned_stock) or not process.sweep():
             raise
-        enter(process, target, piece, bound)  # closed descriptors had held slots
+        enter(process, target, piece, bound)  # the dead, or closed descriptors, had held them
     try:
         process.windows.refresh(target.obj)
     except OSError as error:
