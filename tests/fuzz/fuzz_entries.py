@@ -92,8 +92,10 @@ class Fuzzer:
         small = b"".join(self.rng.choice(EDGES[:12]).to_bytes(8, "little") for _ in range(PAGE // 8))
         named = b"cuMemMap\0".ljust(PAGE, b"x")
         known = self.rng.choice(self.structs).ljust(PAGE, b"\0")
+        at = self.rng.randrange(0, 32, 4)
+        bent = known[:at] + self.word().to_bytes(8, "little") + known[at + 8 :]
         pointers = b"".join(self.word().to_bytes(8, "little") for _ in range(64)).ljust(PAGE, b"\0")
-        ctypes.memmove(place, self.rng.choice([noise, small, named, known, known, pointers]), PAGE)
+        ctypes.memmove(place, self.rng.choice([noise, small, named, known, known, bent, bent, pointers]), PAGE)
 
     def value(self, param: Param) -> Any:
         kind = kind_of(param)

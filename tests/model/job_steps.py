@@ -8,9 +8,10 @@ from bind_steps import BindSteps
 from expect_addresses import MapWish
 from expect_binds import BindWish
 from expect_memory import MemoryWish, ObjectWish
-from hypothesis.stateful import initialize, rule
+from hypothesis.stateful import initialize, precondition, rule
 from memory_steps import TYPES, MemorySteps
-from model_state import DEVICE, GRANULE, READWRITE
+from model_state import DEVICE, GRANULE, POSIX, READWRITE
+from steps_common import Steps
 
 
 class JobSteps(MemorySteps, AddressSteps, BindSteps):
@@ -22,6 +23,19 @@ class JobSteps(MemorySteps, AddressSteps, BindSteps):
     def another_job(self, data: st.DataObject, types: int) -> None:
         if len(self.state.mappings) < 12:  # enough is enough
             self._job(data, types)
+
+    @precondition(Steps.has_binds)
+    @rule(data=st.data())
+    def bind_beside(self, data: st.DataObject) -> None:
+        """Bind fresh memory right before, upon or behind another bind, with and without its headroom."""
+        mc = self.one_of(data, [h.value for h in self.state.handles.values() if h.references and self.binds(h)])
+        other = self.one_of(data, self.binds(self.state.handles[mc]))
+        memory = self.make_memory(data, MemoryWish(2 * GRANULE, (DEVICE, other.device), POSIX))
+        before = max(0, other.mc_offset - GRANULE)
+        at = self.one_of(data, [before, other.mc_offset, other.end, other.end + other.headroom])
+        fine = 256 if self.state.machine.finer_binds and data.draw(st.booleans()) else 0
+        named = self.one_of(data, [None, other.device])
+        self.make_bind(data, BindWish(mc, at, memory, fine, GRANULE, dev=named))
 
     def _job(self, data: st.DataObject, types: int) -> None:
         """Make an object, its team and memory of each device; map, bind and give access as drawn."""
@@ -47,7 +61,8 @@ class JobSteps(MemorySteps, AddressSteps, BindSteps):
         fine = 0
         if self.state.machine.finer_binds and len(parts) == 1 and size > GRANULE and data.draw(st.booleans()):
             size, fine = size - GRANULE, 256 * data.draw(st.integers(1, GRANULE // 256))
-        for at, part in zip(range(0, room, GRANULE), parts, strict=False):
+        first = self.one_of(data, [0, 0, GRANULE])
+        for at, part in zip(range(first, room, GRANULE), parts, strict=False):
             named = device if data.draw(st.booleans()) else None
             by_address = bool(place) and data.draw(st.booleans())
             mem, offset = (place + part + fine, 0) if by_address else (memory, part + fine)

@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 from both_bindings import Answer, Bindings
 from cuda.bindings._v2 import driver
 from hypothesis.stateful import RuleBasedStateMachine
-from model_state import GRANULE, MACHINES, Handle, Memory, Multicast, State
+from model_state import GRANULE, MACHINES, Bind, Handle, Memory, Multicast, State
 from world_check import Books
 
 import cumulticast.sim as sim
@@ -71,6 +71,12 @@ class Steps(RuleBasedStateMachine):
 
     def has_objects(self) -> bool:
         return any(isinstance(h.thing, Multicast) for h in self.state.handles.values())
+
+    def has_binds(self) -> bool:
+        return any(h.references and self.binds(h) for h in self.state.handles.values())
+
+    def binds(self, handle: Handle) -> list[Bind]:
+        return handle.thing.binds if isinstance(handle.thing, Multicast) else []
 
     def has_handles(self) -> bool:
         return bool(self.state.handles)
