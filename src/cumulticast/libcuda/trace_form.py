@@ -31,6 +31,7 @@ class Form:
         self.params = entry.params
         self._inputs = [(f'"{p.name}": ', shower(entry, p)) for p in entry.params if p.direction != "out"]
         self._outputs = [(f'"{p.name}": ', shower(entry, p)) for p in entry.params if p.direction in ("out", "inout")]
+        self._numbers = _format_of_numbers(entry)
         self.names_objects = entry.base in CALLS_WITH_HANDLES
         self._handles = _places(entry, "out", inverted=True)
         self._made = _places(entry, "out")
@@ -40,6 +41,8 @@ class Form:
         if self.base == IMPORT:
             handle, kind = inputs
             return f'"osHandle": {shared(kind, handle)}, "shHandleType": {kind}'
+        if self._numbers is not None:
+            return self._numbers % inputs
         return ", ".join([name + show(value) for (name, show), value in zip(self._inputs, inputs, strict=False)])
 
     def bad_args(self, given: list[int], fault: int) -> str:
@@ -53,6 +56,8 @@ class Form:
         """Write a call's outputs."""
         if self.base == EXPORT:
             return f'"shareableHandle": {exported(inputs[2], inputs[0])}'
+        if not self._outputs:
+            return ""
         values: tuple[Any, ...] = result if len(self._outputs) > 1 else (result,)
         return ", ".join([name + show(value) for (name, show), value in zip(self._outputs, values, strict=False)])
 
@@ -63,6 +68,14 @@ class Form:
     def made_objects(self, driver: Driver, result: Any) -> dict[str, int]:
         """Answer which objects of the world the outputs name."""
         return _objects(driver, self._made, (result,))
+
+
+def _format_of_numbers(entry: Entry) -> str | None:
+    """Answer a format for inputs that are all whole numbers, as a bind's are (twice as fast); None for others."""
+    params = [p for p in entry.params if p.direction != "out"]
+    if any(p.direction != "value" or p.kind in ("bytes", "f32") for p in params):
+        return None
+    return ", ".join(f'"{p.name}": %d' for p in params)
 
 
 def _places(entry: Entry, direction: str, *, inverted: bool = False) -> list[tuple[int, str]]:
