@@ -355,3 +355,43 @@ def join_whole(mc: int, dev: int) -> tuple[int, int]:
     driver.multicast_add_device(mc, dev)
     _, address = bound_memory(mc, dev)
     return mapped(mc, STEP, [dev]), address
+
+
+# ---- faults
+
+
+def status_of(name: str, *arguments: Any) -> int:
+    """Answer the status of a call, by its name: also of one that comes before there is a log."""
+    try:
+        getattr(driver, name)(*arguments)
+    except driver.DriverError as error:
+        return int(error.status)
+    return 0
+
+
+def ask_mapped_object(dev: int) -> int:
+    """Map an object of one device; what was made goes again."""
+    mc = bare_object(1, STEP, FD)
+    driver.multicast_add_device(mc, dev)
+    answer = ask_map(mc)
+    if not answer.status:
+        unmapped(answer.value)
+    driver.mem_release(mc)
+    return answer.status
+
+
+def ask_team_of(devices: tuple[int, ...]) -> int:
+    """Add devices to one object; answer the last status."""
+    mc = bare_object(len(devices), STEP, FD)
+    status = [ask(driver.multicast_add_device, mc, dev).status for dev in devices][-1]
+    driver.mem_release(mc)
+    return status
+
+
+def problem_with(spec: str) -> str:
+    """Answer why a fault cannot be set."""
+    try:
+        sim.faults.set(spec)
+    except ValueError as error:
+        return str(error)
+    return ""

@@ -99,10 +99,10 @@ def otherwise(ask: int, index: int, thread: int, fault: int) -> int:
     driver = in_service()
     if ask == WATCHED:
         if not driver.waiting.waits(thread):
-            driver.faults.before(ENTRIES[index].symbol)
+            driver.faults.before(*fault_names(ENTRIES[index]))
     elif ask == AFTER:
         driver.waiting.over(thread)
-        driver.faults.after(ENTRIES[index].symbol)
+        driver.faults.after(*fault_names(ENTRIES[index]))
     elif ask == NEW_THREAD:
         driver.waiting.entered(thread, threading.get_native_id())
     elif ask == FAULT:
@@ -115,6 +115,12 @@ def otherwise(ask: int, index: int, thread: int, fault: int) -> int:
     elif ask == CLOSE:
         close_driver()
     return 0
+
+
+def fault_names(entry: Entry) -> tuple[str, ...]:
+    """Answer what a fault specification may call an entry: cuMemcpyHtoD is cuda.h's name for cuMemcpyHtoD_v2."""
+    is_another = entry.base in by_symbol()  # such as cuMulticastBindMem, beside its _v2
+    return (entry.plain,) if is_another else (entry.plain, entry.base)
 
 
 def failed(error: BaseException, index: int, thread: int) -> int | tuple[int, int, int]:

@@ -42,7 +42,7 @@ class Fault:
     rank
         The rank that an action befalls, or None for any.
     nth
-        Which of that call's uses, from 1.
+        Which of that call's uses since the fault was set, from 1; each process counts its own.
     status
         What ``fail`` answers.
     seconds
@@ -106,11 +106,23 @@ def _action(spec: str, kind: str, rest: str) -> Fault:
     return Fault(
         kind,
         call,
-        rank=int(values["rank"]) if "rank" in values else None,
-        nth=int(values.get("nth", "1")),
+        rank=_whole(spec, "rank", values["rank"], 0) if "rank" in values else None,
+        nth=_whole(spec, "nth", values.get("nth", "1"), 1),
         status=_status(spec, values.get("status", "999")),
-        seconds=float(values.get("seconds", "0")),
+        seconds=_seconds(spec, values.get("seconds", "0")),
     )
+
+
+def _whole(spec: str, key: str, text: str, least: int) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise ValueError(f"fault {spec!r}: {key}= takes a whole number from {least} on, not {text!r}")
+    return int(text)
+
+
+def _seconds(spec: str, text: str) -> float:
+    if not text.replace(".", "", 1).isdecimal():
+        raise ValueError(f"fault {spec!r}: seconds= takes seconds, such as 0.5, not {text!r}")
+    return float(text)
 
 
 def _status(spec: str, text: str) -> Status:
@@ -125,7 +137,7 @@ class Faults:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._counts: dict[str, int] = {}
+        self._counts: dict[tuple[str, float], int] = {}  # a fault and since when it is in force → calls since then
 
     @property
     def specs(self) -> tuple[str, ...]:
@@ -194,27 +206,27 @@ class Faults:
         told = fault.argument if fault is not None and fault.value == "restarted" else ""
         return Status(int(told)) if told else Status.ILLEGAL_STATE
 
-    def before(self, call: str) -> None:
-        """Let the actions happen that befall ``call`` before it runs."""
-        if not self.specs:
-            return
-        actions = [f for f in map(parse, self.specs) if f.kind in ACTIONS and f.value == call]
-        if not actions:
-            return
-        self._counts[call] = self._counts.get(call, 0) + 1
-        for fault in actions:
-            if self._befalls(fault):
+    def before(self, *names: str) -> None:
+        """Let the actions happen that befall a call before it runs; ``names`` are what a specification may call it."""
+        befalling = self._befalling(names)
+        for key, _ in befalling:
+            self._counts[key] = self._counts.get(key, 0) + 1
+        for key, fault in befalling:
+            if self._counts[key] == fault.nth:
                 self._act(fault)
 
-    def after(self, call: str) -> None:
-        """Let the actions happen that befall ``call`` after it has run."""
-        for fault in map(parse, self.specs):
-            if fault.kind == "kill-after" and fault.value == call and self._befalls(fault):
+    def after(self, *names: str) -> None:
+        """Let the actions happen that befall a call after it has run."""
+        for key, fault in self._befalling(names):
+            if fault.kind == "kill-after" and self._counts.get(key) == fault.nth:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    def _befalls(self, fault: Fault) -> bool:
-        mine = fault.rank is None or os.environ.get("RANK", "0") == str(fault.rank)
-        return mine and self._counts.get(fault.value, 0) == fault.nth
+    def _befalling(self, names: tuple[str, ...]) -> list[tuple[tuple[str, float], Fault]]:
+        """Answer the actions in force that befall a call of this process, each with what it is counted by."""
+        rank = os.environ.get("RANK", "")
+        mine = (None, int(rank) if rank.isdecimal() else 0)
+        known = [((spec, since), parse(spec)) for spec, since in self._world.faults.items()]
+        return [(k, f) for k, f in known if f.kind in ACTIONS and f.value in names and f.rank in mine]
 
     def _act(self, fault: Fault) -> None:
         if fault.kind == "delay":
