@@ -29,7 +29,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Show all worlds; 1 if one of them is damaged."""
+    """Show all worlds; 1 if one of them is damaged (0 when somebody watched)."""
     if args.json and args.watch:
         raise UsageError("--json prints one document and --watch many; use one of them")
     found = survey(prune=args.prune)
@@ -39,6 +39,7 @@ def execute(args: argparse.Namespace) -> int:
         from cumulticast.cli.ps_view import watch
 
         watch(found, lambda: survey(prune=args.prune))
+        return GOOD
     else:
         from cumulticast.cli.ps_view import show
 

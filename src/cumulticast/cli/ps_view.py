@@ -19,7 +19,9 @@ EVERY = 0.5  # seconds between two looks
 
 def show(found: Found) -> None:
     """Print all worlds."""
-    console().print(*parts(found), sep="\n")
+    out = console()
+    for part in parts(found):
+        out.print(part, soft_wrap=isinstance(part, str))  # paths stay whole
 
 
 def watch(found: Found, look: Callable[[], Found]) -> None:
@@ -31,7 +33,8 @@ def watch(found: Found, look: Callable[[], Found]) -> None:
     try:
         if not out.is_terminal:
             while True:
-                out.print(*parts(found), "", sep="\n")
+                show(found)
+                print(flush=True)
                 time.sleep(EVERY)
                 found = look()
         with Live(console=out, auto_refresh=False) as live:

@@ -27,6 +27,8 @@ def find(ptr: int, nbytes: int, *, writes: bool) -> list[tuple[Segment, int]]:
     ValueError
         The range is not wholly inside one mapped multicast object, nobody was given access, or a device has nothing
         bound to a part of it; the text says which bytes.
+    MemoryError
+        The file system of the world is full.
     """
     from cumulticast.sim import current
 
@@ -41,21 +43,26 @@ def find(ptr: int, nbytes: int, *, writes: bool) -> list[tuple[Segment, int]]:
         _check_access(mapping, ptr, READWRITE if writes else READ)
         offset = mapping.offset + ptr - mapping.base
         try:
-            segments = _segments(process, mapping.handle, offset, nbytes, writes=writes)
+            segments = _segments(process, mapping.handle, offset, nbytes)
         except Unbound as hole:
             reason = (ptr, hole.device, hole.start, hole.end)
             raise ValueError(_text(multicast_access.bound_everywhere, *reason)) from None
+        except OSError as error:
+            refused = process.no_room("the memory behind a multicast object", error)
+            raise MemoryError(f"multimem: {refused.reason}") from error
     return [(segment, segment.offset - offset) for segment in segments]
 
 
-def _segments(process: Process, handle: Handle, offset: int, nbytes: int, *, writes: bool) -> list[Segment]:
-    """Split a range of an object; what will be written has memory then, and can be written without fear of SIGBUS."""
+def _segments(process: Process, handle: Handle, offset: int, nbytes: int) -> list[Segment]:
+    """Split a range of an object; it has memory then and can be touched without fear of SIGBUS.
+
+    For reads as well: a page of a sparse file that is read first is allocated, too.
+    """
     while True:
         window = process.windows.open(handle.obj, process.extent(handle))
         segments = window.segments(offset, nbytes)
         try:
-            if writes:
-                process.backing.ensure_window(window, offset, nbytes)
+            process.backing.ensure_window(window, offset, nbytes)
             return segments
         except FileNotFoundError:  # another process frees it at this moment, or died of doing so
             process.windows.distrust(handle.obj)

@@ -19,6 +19,7 @@ from cumulticast.sim.schema import KINDS
 from cumulticast.sim.shared import LINKS, PREFIX, default_root, usual_root
 
 CONTENTS = {*FILES, *KINDS, *LINKS, "world.db-wal", "world.db-shm"}
+LOOKS, PAUSE = 5, 0.1  # how often, after so many seconds
 UNFINISHED = 60.0  # seconds after which a directory that never became a world is taken for a dead one's
 
 
@@ -81,8 +82,19 @@ def _foreign(path: Path) -> bool:
 def look(path: Path) -> Picture | Damaged | None:
     """Take a picture of somebody's world without touching it: no lock, no write, nobody waits for us.
 
-    None: the world went away meanwhile, or it is being made.
+    None: the world went away meanwhile. One that cannot be read may be in the making: a young one is
+    looked at again.
     """
+    found = _look(path)
+    for _ in range(LOOKS):
+        if not isinstance(found, Damaged) or _old(path):
+            break
+        time.sleep(PAUSE)
+        found = _look(path)
+    return found
+
+
+def _look(path: Path) -> Picture | Damaged | None:
     try:
         check(path)
         read_values(path)
@@ -90,10 +102,8 @@ def look(path: Path) -> Picture | Damaged | None:
             db.execute("begin")
             return read(db, path, lives.alive)
     except (WorldError, OSError, sqlite3.Error, ValueError) as error:
-        if not path.exists() or (_unfinished(path) and not _old(path)):
-            return None
-        text = str(error)
-        return Damaged(path, text if str(path) in text else f"{path}: {text}")
+        text = str(error) if str(path) in str(error) else f"{path}: {error}"
+        return Damaged(path, text) if path.exists() else None
 
 
 def prune(path: Path) -> bool:
