@@ -21,6 +21,9 @@ from cumulticast.sim.trace_file import VARIABLE, TraceFile
 def describe(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.usage = "cumulticast run [options] -- COMMAND [argument ...]"
+    parser.epilog = (
+        "Exit code: the command's own, 128 + N after signal N; with --ranks that of the lowest rank whose code is not 0."
+    )
     machine_options.describe(parser)
     add = parser.add_argument
     add("--ranks", type=_count, metavar="R", help="start R copies of the command, each with RANK, WORLD_SIZE, ...")
