@@ -44,9 +44,9 @@ class Peers:
         assert self._driver.process is not None  # who waits has an object, and so a process
         return self._driver.process.number
 
-    def waits(self, thread: int, call: str, obj: int) -> None:
-        """Show the world that a thread waits."""
-        row = (self._number, thread, call, obj, time.time())
+    def waits(self, thread: int, call: str, obj: int, waited: float) -> None:
+        """Show the world that a thread waits, and has for so many seconds."""
+        row = (self._number, thread, call, obj, time.time() - waited)
         insert = "insert or replace into waiting(process, thread, call, object, since) values(?, ?, ?, ?, ?)"
         self._driver.world.change(insert, row)
 

@@ -76,7 +76,7 @@ class Waiting:
         if waited >= LOOK:
             stuck = self._stuck(thread)
             if not waiter.shown:
-                self._peers.waits(thread, waiter.call, obj)
+                self._peers.waits(thread, waiter.call, obj, waited)
                 waiter.shown = True
             self._peers.tell(stuck=stuck)
             if waited >= FIRST_WORD and options.hopeless == "fail" and self._hopeless(thread, stuck):
