@@ -323,3 +323,9 @@ def test_times_are_those_of_the_world(tmp_path: Path) -> None:
     first, second = traced.of("cuInit")
     assert first["pid"] != second["pid"]
     assert 0.4 < second["t"] - first["t"] < took
+
+
+def test_the_page_names_every_key() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "traces.md").read_text()
+    for key in [*HEADER_KEYS, *KEYS, "more_findings", "refused", "waited_us", "objects"]:
+        assert f"`{key}`" in page, key

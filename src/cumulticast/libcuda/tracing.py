@@ -122,11 +122,11 @@ class Tracer:
         def traced(error: BaseException, index: int, thread: int) -> int | tuple[int, int, int]:
             answer = failed(error, index, thread)
             call = self._opened(thread, index)
-            if isinstance(answer, tuple):
-                assert isinstance(error, Wait)
+            if isinstance(error, Wait):
                 call.waits_since = call.waits_since or time.monotonic_ns()
                 self._open.setdefault(thread, []).append(call)
             else:
+                assert isinstance(answer, int)  # only a wait is answered with what to wait for
                 self._write(call, answer, None, _reason(error))
             return answer
 
