@@ -70,6 +70,7 @@ class Rank:
         theirs.close()
         self._pidfd = os.pidfd_open(self.pid)
         self.ended: int | None = None
+        self.doomed = False
 
     def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run a function in the rank."""
@@ -86,6 +87,10 @@ class Rank:
         self._ask(False, function, (Sent(0), *arguments), (fd,))
         return self.result()
 
+    def begin_with_descriptor(self, fd: int, function: Callable[..., Any], *arguments: Any) -> None:
+        """Begin a function whose last argument is a descriptor that is sent along."""
+        self._ask(False, function, (*arguments, Sent(0)), (fd,))
+
     def begin(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Let the rank begin; `result` waits for the end."""
         self._ask(False, function, arguments, ())
@@ -93,7 +98,7 @@ class Rank:
     def _ask(self, gives: bool, function: Callable[..., Any], arguments: tuple[Any, ...], fds: tuple[int, ...]) -> None:
         try:
             send(self._channel, (function, gives, *arguments), fds)
-        except BrokenPipeError as error:
+        except (BrokenPipeError, ConnectionResetError) as error:
             raise RankDied(f"rank {self.number} has gone") from error
 
     def done(self, seconds: float = 0.0) -> bool:
@@ -127,6 +132,12 @@ class Rank:
     def signal(self, number: int) -> None:
         """Send it a signal."""
         signal.pidfd_send_signal(self._pidfd, number)
+
+    def kill_now(self) -> None:
+        """Send SIGKILL, if it still lives, and do not wait."""
+        if self.ended is None:
+            self.doomed = True
+            self.signal(signal.SIGKILL)
 
     def kill(self) -> None:
         """End it by SIGKILL, and wait until the kernel is through with it."""
