@@ -20,6 +20,7 @@ ffibuilder.cdef("""
     void serve(uintptr_t function_list, uintptr_t on_other, uintptr_t on_failure);
     const char *attach(const char *path, uintptr_t faults, uint32_t calm);
     void close_door(void);
+    void collect_again(void);
     void forget(void);
     void redeliver(uintptr_t exception);
     uint64_t given(int k);

@@ -178,10 +178,34 @@ static uint64_t given(int k)
     return bad_call->entry->param[k].direction == SCALAR ? bad_call->word[k] : bad_call->given[k];
 }
 
+/* While a call is answered nothing is collected: destructors of garbage may call the driver, and would find this thread in
+ * the middle of a change. Counted, since threads take turns in here; both change under the interpreter's lock only. */
+static int inside, collects;
+
+static void hold_collector(void)
+{
+    if (!inside++) collects = PyGC_Disable();
+}
+
+static void free_collector(void)
+{
+    if (!--inside && collects) PyGC_Enable();
+}
+
+/* In a forked child: the threads that were inside are gone. */
+static void collect_again(void)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    if (inside && collects) PyGC_Enable();
+    inside = 0;
+    PyGILState_Release(state);
+}
+
 static int answer(struct call *c)
 {
     PyGILState_STATE state = PyGILState_Ensure();
     int status = -2;
+    hold_collector();
     bad_call = c->ask == ASK_FAULT ? c : NULL;
     if (c->ask == ASK_CALL) {
         status = call_function(c) ? explain_failure(c) : 0;
@@ -202,6 +226,7 @@ static int answer(struct call *c)
         PyErr_Print();
         status = 999;
     }
+    free_collector();
     status = raise_after_the_call(status);
     PyGILState_Release(state);
     return status;

@@ -89,6 +89,7 @@ def _at_exit() -> None:
 
 
 atexit.register(_at_exit)
+os.register_at_fork(after_in_child=lib.collect_again)
 
 
 # ---- what is no ordinary call
