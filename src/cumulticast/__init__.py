@@ -7,10 +7,12 @@ How the house is laid out:
     libcuda/      the door: the C ABI of libcuda.so.1 in front of sim
     driver.py     drop-in for cuda.bindings._v2.driver whose errors say why
     multimem.py   store, load_reduce and reduce through a multicast address, with numpy arrays
+    launch.py     start a program on a machine; ranks.py: start many
+    testing/      pytest fixtures for your own tests
     cli/          the command line
 
-Arrows run one way: cli, driver, multimem -> libcuda -> sim -> rules. Importing this package imports neither numpy nor
-CUDA.
+Arrows run one way: cli, testing, driver, multimem -> libcuda -> sim -> rules. Importing this package imports neither
+numpy nor CUDA.
 """
 
 __version__ = "0.1.0"
