@@ -302,7 +302,7 @@ def test_ctrl_c_between_many_calls_is_never_lost(start) -> None:
     start(devices=1)
     main = threading.main_thread().ident
     for k in range(20):
-        timer = threading.Timer(0.01 + 0.0007 * k, signal.pthread_kill, (main, signal.SIGINT))
+        timer = threading.Timer(0.05 + 0.0007 * k, signal.pthread_kill, (main, signal.SIGINT))
         timer.start()
         with pytest.raises(KeyboardInterrupt):
             work_for_two_seconds()
