@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-BENCHES = ("bench_import", "bench_door", "bench_vmm", "bench_multimem")
+BENCHES = ("bench_import", "bench_door", "bench_vmm", "bench_multimem", "bench_ranks")
 
 
 def main() -> int:
