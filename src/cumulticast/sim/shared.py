@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import json
 import mmap
 import os
@@ -57,15 +58,28 @@ def usual_root() -> Path:
 
 
 class Transaction:
-    """``with world.transaction() as db``: all of it, or nothing."""
+    """``with world.transaction() as db``: all of it, or nothing.
 
-    __slots__ = ("_connection", "_turns")
+    Nothing is collected meanwhile: destructors of garbage may call the driver. Within a call the door sees to that
+    (python.c), but pictures are taken outside of one.
+    """
+
+    __slots__ = ("_collects", "_connection", "_turns")
 
     def __init__(self, connection: sqlite3.Connection, turns: Turns) -> None:
         self._connection = connection
         self._turns = turns
+        self._collects = gc.isenabled()
 
     def __enter__(self) -> sqlite3.Connection:
+        gc.disable()
+        try:
+            return self._begin()
+        except BaseException:
+            self._collect_again()
+            raise
+
+    def _begin(self) -> sqlite3.Connection:
         self._turns.__enter__()
         try:
             self._connection.execute("begin immediate")
@@ -83,6 +97,11 @@ class Transaction:
             raise
         finally:
             self._turns.__exit__()
+            self._collect_again()
+
+    def _collect_again(self) -> None:
+        if self._collects:
+            gc.enable()
 
     def _undo(self) -> None:
         if self._connection.in_transaction:
