@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-SOURCES := pyproject.toml setup.py $(wildcard src/cumulticast/libcuda/*.[cht]* src/cumulticast/libcuda/build_*.py src/cumulticast/libcuda/table.py src/cumulticast/sim/native/*.[ch] src/cumulticast/sim/native/build_*.py)
+SOURCES := pyproject.toml setup.py $(wildcard src/cumulticast/libcuda/*.[cht]* src/cumulticast/libcuda/build_*.py src/cumulticast/libcuda/table.py $(wildcard src/cumulticast/libnvml/build_*.py src/cumulticast/libnvml/*.t[xs]*) src/cumulticast/sim/native/*.[ch] src/cumulticast/sim/native/build_*.py)
 
 .PHONY: demo test check unit slow bench docs clean
 
@@ -38,5 +38,5 @@ $(STAMP): $(SOURCES)
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info src/cumulticast/libcuda/libcuda.so.1 src/cumulticast/libcuda/entries.inc
+	rm -rf $(VENV) build dist src/*.egg-info src/cumulticast/libcuda/libcuda.so.1 src/cumulticast/libcuda/entries.inc src/cumulticast/libnvml/libnvidia-ml.so.1 src/cumulticast/libnvml/entries.inc
 	find src -name '*.so' -delete -o -name '_native.c' -delete -o -name '_door.c' -delete

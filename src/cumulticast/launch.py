@@ -13,7 +13,7 @@ import cumulticast
 from cumulticast.sim import worlds
 from cumulticast.sim.driver import Options
 from cumulticast.sim.machine import load
-from cumulticast.sim.shared import LINKS, World
+from cumulticast.sim.shared import LIBRARIES, World
 
 
 @contextmanager
@@ -27,25 +27,26 @@ def machine(options: Options) -> Generator[World]:
     FileNotFoundError
         Our library was not built.
     """
-    model, built = load(options.machine, devices=options.devices, nodes=options.nodes), library()
+    model = load(options.machine, devices=options.devices, nodes=options.nodes)
+    links = {name: library(room) for room, names in LIBRARIES.items() for name in names}
     world = World.create(model, profile=options.profile, faults=options.faults, path=worlds.place())
     try:
-        for name in LINKS:
+        for name, built in links.items():
             (world.path / name).symlink_to(built)
         yield world
     finally:
         world.close()
 
 
-def library() -> Path:
-    """Find the built library, without loading it here.
+def library(room: str = "libcuda") -> Path:
+    """Find the library that a room builds, without loading it here.
 
     Raises
     ------
     FileNotFoundError
         It was not built.
     """
-    path = Path(cumulticast.__file__).parent / "libcuda" / LINKS[0]
+    path = Path(cumulticast.__file__).parent / room / LIBRARIES[room][0]
     if not path.is_file():
         raise FileNotFoundError(f"{path} was not built; install the package: pip install .")
     return path

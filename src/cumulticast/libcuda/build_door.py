@@ -1,6 +1,7 @@
-"""Build the two halves of the door: ``libcuda.so.1`` (plain C) and the extension module ``_door`` (cffi).
+"""Build the two halves of a door: a library such as ``libcuda.so.1`` (plain C) and the extension ``_door`` (cffi).
 
 Runs when the package is installed, before anything of it can be imported: it reads the call table through its file.
+``libnvidia-ml.so.1`` is built from the same sources (libnvml/build_door.py).
 """
 
 import importlib.util
@@ -9,14 +10,14 @@ import shlex
 import subprocess
 import sys
 import sysconfig
+from dataclasses import dataclass
 from pathlib import Path
 
 from cffi import FFI
 
 HERE = Path(__file__).parent
 
-ffibuilder = FFI()
-ffibuilder.cdef("""
+CDEF = """
     void serve(uintptr_t function_list, uintptr_t on_other, uintptr_t on_failure);
     const char *attach(const char *path, uintptr_t faults, uint32_t calm);
     void close_door(void);
@@ -25,14 +26,50 @@ ffibuilder.cdef("""
     void redeliver(uintptr_t exception);
     uint64_t given(int k);
     void *entry(int index);
-    const char *loaded_libcuda(void);
-""")
-ffibuilder.set_source(
-    "cumulticast.libcuda._door",
-    f"#define _GNU_SOURCE\n#include <dlfcn.h>\n#include <link.h>\n#include <string.h>\n#include <stdint.h>\n"
-    f"{(HERE / 'door.h').read_text()}\n{(HERE / 'python.c').read_text()}",
-    py_limited_api=False,
-)
+    const char *loaded_library(void);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """One of the libraries that are built from door.c.
+
+    Attributes
+    ----------
+    soname
+        Its file name and SONAME.
+    room
+        The package that it lies in, below cumulticast.
+    macros
+        What to define for it (door.h).
+    """
+
+    soname: str
+    room: str
+    macros: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> Path:
+        """Where the sources of its room lie."""
+        return HERE.parent / self.room
+
+
+LIBCUDA = Library("libcuda.so.1", "libcuda")
+
+
+def extension(library: Library) -> FFI:
+    """Describe the extension module that puts Python behind a library."""
+    builder = FFI()
+    builder.cdef(CDEF)
+    headers = ("dlfcn.h", "link.h", "string.h", "stdint.h")
+    lines = ["#define _GNU_SOURCE", *(f"#define {name}" for name in library.macros)]
+    lines += [f"#include <{header}>" for header in headers]
+    lines += [(HERE / "door.h").read_text(), (HERE / "python.c").read_text()]
+    builder.set_source(f"cumulticast.{library.room}._door", "\n".join(lines), py_limited_api=False)
+    return builder
+
+
+ffibuilder = extension(LIBCUDA)
 
 
 def load_table():
@@ -101,21 +138,29 @@ def libpython() -> str:
 
 def build_libcuda(directory: str | Path, version: str) -> Path:
     """Compile libcuda.so.1 into ``directory`` and answer its path."""
-    out = Path(directory) / "libcuda.so.1"
+    return build_library(LIBCUDA, entries_inc(list(load_table().by_symbol().values())), directory, version)
+
+
+def build_library(library: Library, entries: str, directory: str | Path, version: str) -> Path:
+    """Compile a library with the generated code ``entries`` into ``directory`` and answer its path."""
+    out = Path(directory) / library.soname
     out.parent.mkdir(parents=True, exist_ok=True)
-    (HERE / "entries.inc").write_text(entries_inc(list(load_table().by_symbol().values())))
+    generated = library.place / "entries.inc"
+    generated.write_text(entries)
     compiler = shlex.split(os.environ.get("CC") or "gcc")
     macros = {
         "DOOR_PYTHON_VERSION": f"{sys.version_info.major}.{sys.version_info.minor}",
         "DOOR_PYTHON_EXECUTABLE": sys.executable,
         "DOOR_LIBPYTHON": libpython(),
         "DOOR_VERSION": version,
+        "DOOR_ENTRIES": str(generated),
     }
     command = [
         *compiler,
         *("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"),
-        *("-Wno-unused-parameter", "-Wl,-soname,libcuda.so.1", "-Wl,-z,defs"),
+        *("-Wno-unused-parameter", f"-Wl,-soname,{library.soname}", "-Wl,-z,defs"),
         *(f'-D{name}="{value}"' for name, value in macros.items()),
+        *(f"-D{name}" for name in library.macros),
         f"-I{sysconfig.get_paths()['include']}",
         *("-o", str(out), str(HERE / "door.c"), "-ldl", "-lpthread"),
     ]

@@ -1,8 +1,9 @@
-/* libcuda.so.1: the C ABI of the CUDA driver, in front of a driver written in Python.
+/* libcuda.so.1: the C ABI of the CUDA driver, in front of a driver written in Python; and libnvidia-ml.so.1 likewise
+ * (door.h says what differs).
  *
  * Every exported entry does the same four things: it checks the pointers it was given (a wild or null pointer is an
  * answer, not a crash), copies input structures in, hands argument words to one Python function, and copies the
- * outputs to the caller when, and only when, the answer is CUDA_SUCCESS. What differs between entries is data:
+ * outputs to the caller when, and only when, the answer is 0 (success). What differs between entries is data:
  * entries.inc, generated from calls.txt.
  *
  * This file uses no symbol of Python: it must load into C programs, where it starts an interpreter of its own, and
@@ -30,8 +31,12 @@
 #define SMALL_INPUTS 512
 #define TEXT_MAX 4096
 
-enum { SUCCESS = 0, INVALID_VALUE = 1, NOT_INITIALIZED = 3, DEINITIALIZED = 4, UNKNOWN = 999 };
-#include "entries.inc" /* static const struct entry entries[]; enum { ENTRY_COUNT, ENTRY_cuInit … } */
+#include DOOR_ENTRIES /* entries.inc: static const struct entry entries[]; enum { ENTRY_COUNT, ENTRY_cuInit … } */
+#ifdef DOOR_NVML
+#define DOOR_INIT (-1) /* a forked child may go on using it: it owns nothing */
+#else
+#define DOOR_INIT ENTRY_cuInit
+#endif
 
 static struct door_callbacks callbacks;
 static atomic_int serving;    /* how often callbacks were put in place */
@@ -171,7 +176,7 @@ static int check_output(struct frame *f, const struct param *p, int k, uint64_t 
     }
     if (!every_page(address, size, word_writable)) return FAULT(FAULT_UNWRITABLE, k);
     f->call.place[k] = address;
-    if (p->direction == INOUT) memcpy(&f->call.word[k], (void *)address, p->width);
+    if (p->direction == INOUT && !p->size) memcpy(&f->call.word[k], (void *)address, p->width);
     return FAULT_NONE;
 }
 
@@ -184,7 +189,7 @@ static int take_arguments(struct frame *f, const struct entry *e, const uint64_t
     }
     /* In-out words first: an array's capacity may stand in one. */
     for (int k = 0; k < n && !fault; k++)
-        if (e->param[k].direction == INOUT) {
+        if (e->param[k].direction == INOUT && !e->param[k].size) {
             f->call.word[k] = 0;
             fault = check_output(f, &e->param[k], k, args[k]);
         }
@@ -193,6 +198,10 @@ static int take_arguments(struct frame *f, const struct entry *e, const uint64_t
         if (p->direction == TEXT) fault = take_text(f, p, k);
         else if (p->direction == IN) fault = take_input(f, p, k);
         else if (p->direction == OUT) fault = check_output(f, p, k, args[k]);
+        else if (p->direction == INOUT && p->size) {
+            fault = check_output(f, p, k, args[k]);
+            if (!fault) fault = take_input(f, p, k);
+        }
     }
     return fault;
 }
@@ -240,7 +249,7 @@ static int enter(int index, const uint64_t *args)
     bool watched = faults && __atomic_load_n(faults, __ATOMIC_RELAXED) != callbacks.calm;
     f.call.ask = f.call.fault ? ASK_FAULT : watched ? ASK_WATCHED : ASK_CALL;
     int status = ask(&f.call);
-    if (status == SUCCESS && index == ENTRY_cuInit && !initialised) {
+    if (status == SUCCESS && index == DOOR_INIT && !initialised) {
         pthread_once(&fork_handler, watch_forks);
         initialised = 1;
     }
@@ -250,7 +259,7 @@ static int enter(int index, const uint64_t *args)
 
 /* ---- starting ---------------------------------------------------------------------------------------------- */
 
-#define SAY(...) fprintf(stderr, "cumulticast libcuda.so.1: " __VA_ARGS__)
+#define SAY(...) fprintf(stderr, "cumulticast " DOOR_LIBRARY ".1: " __VA_ARGS__)
 static const char BUILT_FOR[] = DOOR_PYTHON_VERSION; /* "3.11" */
 
 static bool same_python(const char *(*get_version)(void))
@@ -263,7 +272,7 @@ static bool same_python(const char *(*get_version)(void))
     return false;
 }
 
-/* Where the package lies: this file is <site>/cumulticast/libcuda/libcuda.so.1, perhaps reached by a link. */
+/* Where the package lies: this file is such as <site>/cumulticast/libcuda/libcuda.so.1, perhaps reached by a link. */
 static bool site_directory(char *site)
 {
     Dl_info self;
@@ -278,7 +287,7 @@ static bool site_directory(char *site)
 
 #define PYTHON(name) __typeof__(&name) p_##name = (__typeof__(&name))dlsym(python, #name)
 
-/* Run cumulticast.libcuda.serve in an interpreter that runs, with its lock held. The package's own directory is put
+/* Run the server (such as cumulticast.libcuda.serve) in an interpreter that runs, with its lock held. The package's own directory is put
  * at the end of sys.path for the time, so that programs of another environment find it too. */
 static int import_server(void *python)
 {
@@ -293,7 +302,7 @@ static int import_server(void *python)
              "    sys.path.extend(extra)\n"
              "    sys.path.insert(0, site)\n" /* this library's own package, not another copy of it */
              "    try:\n"
-             "        import cumulticast.libcuda.serve as serve\n"
+             "        import " DOOR_SERVER " as serve\n"
              "        serve.start_from_host()\n"
              "    finally:\n"
              "        sys.path.remove(site)\n"
@@ -384,7 +393,7 @@ static int start(void)
 /* ---- for the Python half ----------------------------------------------------------------------------------- */
 
 /* 0, or -1 when the halves were not built together: then nothing is put in place, and calls answer 999. */
-EXPORT int cumulticast_attach(const struct door_callbacks *c)
+EXPORT int DOOR_EXPORT(attach)(const struct door_callbacks *c)
 {
     if (c->shape != DOOR_SHAPE) return -1;
     callbacks = *c;
@@ -394,18 +403,18 @@ EXPORT int cumulticast_attach(const struct door_callbacks *c)
 }
 
 /* After this every call answers 4 (deinitialized): the interpreter is going away. */
-EXPORT void cumulticast_close(void) { closing = 1; }
+EXPORT void DOOR_EXPORT(close)(void) { closing = 1; }
 
 /* A process whose machine was stopped is not initialised any more, and the words of that machine are not looked at. */
-EXPORT void cumulticast_forget(void)
+EXPORT void DOOR_EXPORT(forget)(void)
 {
     initialised = 0;
     callbacks.faults = NULL;
 }
 
-EXPORT const char *cumulticast_version(void) { return DOOR_VERSION; }
+EXPORT const char *DOOR_EXPORT(version)(void) { return DOOR_VERSION; }
 
-EXPORT void *cumulticast_entry(int index)
+EXPORT void *DOOR_EXPORT(entry)(int index)
 {
     return index >= 0 && index < ENTRY_COUNT ? (void *)addresses[index] : NULL;
 }

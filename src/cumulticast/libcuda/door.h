@@ -1,8 +1,24 @@
-/* What the two halves of the door share: libcuda.so.1 (door.c, no Python in it) and the extension module
- * cumulticast.libcuda._door (python.c), which calls Python functions for it. */
+/* What the two halves of a door share: the library (door.c, no Python in it) and the extension module _door (python.c),
+ * which calls Python functions for it. There are two doors of the same make: libcuda.so.1, and libnvidia-ml.so.1 when
+ * DOOR_NVML is defined. */
 #ifndef CUMULTICAST_DOOR_H
 #define CUMULTICAST_DOOR_H
 #include <stdint.h>
+
+#ifdef DOOR_NVML
+#define DOOR_LIBRARY "libnvidia-ml.so"
+#define DOOR_SERVER "cumulticast.libnvml.serve"
+#define DOOR_EXPORT(name) cumulticast_nvml_##name
+#define DOOR_EXPORTED "cumulticast_nvml_"
+/* nvmlReturn_t; a library that is closed is one that is not initialised. */
+enum { SUCCESS = 0, NOT_INITIALIZED = 1, DEINITIALIZED = 1, UNKNOWN = 999 };
+#else
+#define DOOR_LIBRARY "libcuda.so"
+#define DOOR_SERVER "cumulticast.libcuda.serve"
+#define DOOR_EXPORT(name) cumulticast_##name
+#define DOOR_EXPORTED "cumulticast_"
+enum { SUCCESS = 0, NOT_INITIALIZED = 3, DEINITIALIZED = 4, UNKNOWN = 999 }; /* CUresult */
+#endif
 
 #define MAX_PARAMS 16
 
@@ -33,7 +49,7 @@ struct call {
     int fault;                 /* FAULT(kind, parameter) */
     uint64_t thread;           /* the calling thread's own number */
     const uint64_t *given;     /* the arguments as they came */
-    uint64_t word[MAX_PARAMS]; /* arguments; of input structures and strings, where their copy lies */
+    uint64_t word[MAX_PARAMS]; /* arguments; of structures and strings that are read, where their copy lies */
     uint64_t place[MAX_PARAMS]; /* of outputs, where they go; 0 when the caller does not want them */
     /* Answered with DOOR_WAIT: sleep while the 32-bit word at `wait_on` holds `wait_value`, at most `wait_ns`, then ask
      * again. */

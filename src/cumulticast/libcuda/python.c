@@ -1,4 +1,4 @@
-/* The extension module's side: answers the calls of libcuda.so.1 with Python functions.
+/* The extension module's side: answers the calls of the library with Python functions.
  *
  * Inputs become int, bytes (structures, arrays, strings) or None (a null pointer that may be one); a function returns its
  * outputs in C order: nothing, one, or a tuple; an int or float is a word, bytes are a structure or array. Outputs are written
@@ -8,7 +8,8 @@
 static void *library;
 static PyObject *functions; /* list: entry index → function(thread, *inputs) */
 static PyObject *otherwise; /* function(ask, index, thread, fault): whatever is no ordinary call */
-static PyObject *failed;    /* function(exception, index, thread): a status, or (address, value, nanoseconds) to wait */
+static PyObject *failed;    /* function(exception, index, thread): a status, (status, outputs), or (address, value,
+                             * nanoseconds) to wait */
 
 /* ---- one call ----------------------------------------------------------------------------------------------- */
 
@@ -24,7 +25,8 @@ static PyObject *to_python(const struct call *c, int k)
     }
     case INOUT:
         if (!c->place[k] && p->optional) return Py_NewRef(Py_None);
-        return PyLong_FromUnsignedLongLong(word);
+        if (!p->size) return PyLong_FromUnsignedLongLong(word);
+        return PyBytes_FromStringAndSize((const char *)word, (Py_ssize_t)((p->count < 0 ? 1 : c->word[p->count]) * p->size));
     default: return p->is_signed ? PyLong_FromLongLong((int64_t)word) : PyLong_FromUnsignedLongLong(word);
     }
 }
@@ -85,11 +87,15 @@ done:
     return status;
 }
 
-/* Turn what a Python function answered into a status; -2 when it raised. */
+/* Turn what a Python function answered into a status; -2 when it raised. A pair is a status and outputs to be written in
+ * spite of it. */
 static int take_status(struct call *c, PyObject *answer)
 {
     int status = -2;
-    if (answer && PyTuple_Check(answer)) {
+    if (answer && PyTuple_Check(answer) && PyTuple_GET_SIZE(answer) == 2) {
+        long number = PyLong_AsLong(PyTuple_GET_ITEM(answer, 0));
+        if (!PyErr_Occurred() && !give_outputs(c, PyTuple_GET_ITEM(answer, 1))) status = (int)number;
+    } else if (answer && PyTuple_Check(answer)) {
         unsigned long long on, value, ns;
         if (PyArg_ParseTuple(answer, "KKK", &on, &value, &ns)) {
             c->wait_on = on, c->wait_value = value, c->wait_ns = ns;
@@ -234,21 +240,21 @@ static int answer(struct call *c)
 
 /* ---- attaching ---------------------------------------------------------------------------------------------- */
 
-static int find_libcuda(struct dl_phdr_info *info, size_t size, void *found)
+static int find_library(struct dl_phdr_info *info, size_t size, void *found)
 {
     (void)size;
     const char *name = strrchr(info->dlpi_name, '/');
     name = name ? name + 1 : info->dlpi_name;
-    if (strncmp(name, "libcuda.so", 10)) return 0;
+    if (strncmp(name, DOOR_LIBRARY, sizeof DOOR_LIBRARY - 1)) return 0;
     *(const char **)found = info->dlpi_name;
     return 1;
 }
 
-/* The path of a libcuda that this process has loaded, or NULL. */
-static const char *loaded_libcuda(void)
+/* The path of a library of this name that this process has loaded, or NULL. */
+static const char *loaded_library(void)
 {
     const char *found = NULL;
-    dl_iterate_phdr(find_libcuda, &found);
+    dl_iterate_phdr(find_library, &found);
     return found;
 }
 
@@ -266,8 +272,8 @@ static const char *attach(const char *path, uintptr_t faults, uint32_t calm)
     const struct door_callbacks ours = { DOOR_SHAPE, answer, run_signals, (const uint32_t *)faults, calm };
     library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!library) return dlerror();
-    int (*put)(const struct door_callbacks *) = (int (*)(const struct door_callbacks *))dlsym(library, "cumulticast_attach");
-    if (!put) return "it is not cumulticast's libcuda.so.1";
+    int (*put)(const struct door_callbacks *) = (int (*)(const struct door_callbacks *))dlsym(library, DOOR_EXPORTED "attach");
+    if (!put) return "it is not cumulticast's " DOOR_LIBRARY ".1";
     return put(&ours) ? "it was built from other sources than this module; install cumulticast anew" : NULL;
 }
 
@@ -277,12 +283,12 @@ static void call_plain(const char *name)
     if (f) f();
 }
 
-static void close_door(void) { call_plain("cumulticast_close"); }
+static void close_door(void) { call_plain(DOOR_EXPORTED "close"); }
 
-static void forget(void) { call_plain("cumulticast_forget"); }
+static void forget(void) { call_plain(DOOR_EXPORTED "forget"); }
 
 static void *entry(int index)
 {
-    void *(*f)(int) = library ? (void *(*)(int))dlsym(library, "cumulticast_entry") : NULL;
+    void *(*f)(int) = library ? (void *(*)(int))dlsym(library, DOOR_EXPORTED "entry") : NULL;
     return f ? f(index) : NULL;
 }

@@ -38,7 +38,7 @@ def library_path() -> Path:
 
 def loaded_libcuda() -> str | None:
     """Answer the path of a libcuda that this process has loaded."""
-    found = lib.loaded_libcuda()
+    found = lib.loaded_library()
     return ffi.string(found).decode() if found != ffi.NULL else None
 
 

@@ -98,6 +98,14 @@ def entries() -> tuple[Entry, ...]:
     return tuple(_lines(CALLS.read_text(encoding="utf-8")))
 
 
+def unversioned(text: str) -> Iterator[Entry]:
+    """Return the entries of a table whose lines are ``symbol [parameter]...``: of an API without versions."""
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            symbol, *words = line.split()
+            yield _entry(symbol, symbol, "0", "-", *words)
+
+
 @cache
 def by_symbol() -> Mapping[str, Entry]:
     """Return the entry of every C symbol, per-thread forms included."""

@@ -73,9 +73,17 @@ def start(
         block_limit=block_limit,
         hopeless=hopeless,
     )
-    driver = Driver(options)
+    _open_doors(Driver(options))
+
+
+def _open_doors(driver: Driver) -> None:
+    """Put a driver behind libcuda, and its machine behind libnvidia-ml."""
+    from cumulticast.libcuda import serve
+    from cumulticast.libnvml import serve as nvml
+
     try:
         serve.open_door(driver)
+        nvml.tell_of(driver)
     except BaseException:
         driver.close()
         raise
@@ -92,12 +100,11 @@ def reset() -> None:
     """Begin again with a fresh machine of the same kind; every handle and address of before is gone."""
     from dataclasses import replace
 
-    from cumulticast.libcuda import serve
     from cumulticast.sim.driver import Driver
 
     options = replace(current().options)
     stop()
-    serve.open_door(Driver(options))
+    _open_doors(Driver(options))
 
 
 def current() -> Driver:

@@ -39,7 +39,9 @@ from cumulticast.sim.schema import KINDS, TABLES, TABLES_SQL, VERSION
 from cumulticast.sim.turns import Turns
 
 PREFIX = "cumulticast-"
-LINKS = ("libcuda.so.1", "libcuda.so")  # what programs are linked to, and what some open by name
+# Each library that a world has links to, and its names: what programs are linked to, and what some open by name.
+LIBRARIES = {"libcuda": ("libcuda.so.1", "libcuda.so"), "libnvml": ("libnvidia-ml.so.1", "libnvidia-ml.so")}
+LINKS = tuple(name for names in LIBRARIES.values() for name in names)
 WORDS = 1 << 16
 FAULTS_WORD = 0
 CALM = 0xFFFF_FFFF
