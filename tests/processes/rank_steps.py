@@ -6,6 +6,7 @@ import ctypes
 import json
 import multiprocessing
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -142,6 +143,19 @@ def replace_often(mc: int, dev: int, bound: tuple[int, int], times: int) -> None
         unmapped(address)
         driver.mem_release(handle)
         handle, address = bound_memory(mc, dev)
+
+
+def unbind_and_die(mc: int, dev: int) -> None:
+    """Unbind, and be killed as soon as that is in the world's books."""
+    world = sim.current().world
+    commit = type(world.transaction()).__exit__
+
+    def commit_and_die(*arguments: Any) -> None:
+        commit(*arguments)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    type(world.transaction()).__exit__ = commit_and_die
+    driver.multicast_unbind(mc, dev, 0, STEP)
 
 
 def open_other(pid: int, fd: int) -> int:

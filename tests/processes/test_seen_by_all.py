@@ -8,7 +8,7 @@ import pytest
 import rank_steps as steps
 from builders import FABRIC, FD, STEP, bare_object, mapped, unmapped
 from cuda.bindings._v2 import driver
-from ranks_here import Job, handed_over
+from ranks_here import Job, RankDied, handed_over
 
 pytestmark = pytest.mark.timeout(60)
 COUNT = STEP // 8
@@ -137,3 +137,13 @@ def test_a_rank_that_dies_takes_its_memory_along(pair: Team) -> None:
     assert a(steps.free_bytes)  # a driver call: the dead are noticed
     assert "device 1" in a(steps.why_not_stored, pair.ptr[0])
     assert a(steps.values, pair.memory[0][1], COUNT, "float32") == [1.0]
+
+
+def test_a_rank_that_dies_right_after_an_unbind_has_told_of_it(pair: Team) -> None:
+    """The unbind is in the books and its maker is killed before another line of his runs; the memory lives on."""
+    (a, b), (_, mc_b) = pair.ranks, pair.mc
+    assert handed_over(b, a, pair.memory[1][0])
+    a(steps.store, pair.ptr[0], 1.0, COUNT, "float32")
+    with pytest.raises(RankDied):
+        b(steps.unbind_and_die, mc_b, 1)
+    assert "device 1" in a(steps.why_not_stored, pair.ptr[0])

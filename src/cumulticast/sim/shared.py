@@ -282,8 +282,16 @@ class World:
         return native.load_word(self.word(obj))
 
     def changed(self, obj: int) -> None:
-        """Count a change of the object and wake everybody who waits for one."""
+        """Count a change of the object and wake everybody who waits for one.
+
+        Of a bind or unbind also the change to come is counted, inside its transaction: a process that is killed right
+        after that has told all windows. Whoever looks meanwhile waits until things are `settled`.
+        """
         native.add_and_wake(self.word(obj))
+
+    def settled(self) -> Turns:
+        """``with world.settled():`` nothing changes; each change that was counted is made, or never will be."""
+        return self._turns
 
     # ---- faults
 
@@ -416,6 +424,7 @@ class World:
         places: list[Place] = db.execute(query, (memory,)).fetchall()
         for multicast in sorted({place[0] for place in places}):
             self._collect(db, "multicast", multicast)
+            self.changed(multicast)
         return places
 
     def _descriptor_open(self, path: str) -> bool:

@@ -171,10 +171,10 @@ class Windows:
         self._windows[obj].generation = -1
 
     def _refresh(self, window: Window, obj: int) -> Window:
-        generation = self._world.generation(obj)
-        if window.generation == generation:
+        if window.generation == self._world.generation(obj):
             return window
-        bound = self._bound(obj)
+        with self._world.settled():
+            generation, bound = self._world.generation(obj), self._bound(obj)
         for device in window.devices:
             old, new = window.pieces.setdefault(device, {}), bound.get(device, {})
             for at in [at for at, backing in old.items() if new.get(at) != backing]:

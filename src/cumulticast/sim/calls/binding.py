@@ -189,6 +189,7 @@ def enter(process: Process, target: Handle, piece: Piece, bound: Bound) -> None:
             stock = machine.unaligned_binds if stock is None else stock
             judge(rubin.unaligned_stock, objects.unaligned_used(db, bound.device), stock)
         objects.bind(db, target.obj, bound)
+        process.world.changed(target.obj)
     process.detached.forget((target.obj, bound.device, bound.mc_offset), bound.size)
     process.world.changed(target.obj)
 
@@ -197,6 +198,7 @@ def leave(process: Process, target: Handle, bound: Bound) -> None:
     """Take a bind back."""
     with process.world.transaction() as db:
         objects.unbind(db, target.obj, bound)
+        process.world.changed(target.obj)
     process.world.changed(target.obj)
 
 
@@ -223,5 +225,6 @@ def multicast_unbind(process: Process, mc: int, dev: int, mc_offset: int, size: 
         assert bound is not None
         judge(unbinding.unbind_exact, mc_offset, size, bound.size)
         objects.unbind(db, target.obj, bound)
+        process.world.changed(target.obj)
     process.world.changed(target.obj)
     process.windows.refresh(target.obj)
