@@ -1,0 +1,15 @@
+"""Why it failed: from the texts that people have to a cause, its evidence and a remedy.
+
+    >>> import cumulticast
+    >>> print(cumulticast.explain(["train.log", "fabricmanager.log"]))
+
+A text goes through these files: `reading` picks the lines with a telling word, `prefixes` strips them, `signs` and
+`readers` make typed observations of them, `derive` adds what several together mean, `causes` holds what is known
+(``causes.toml``), `judge` weighs it. This room imports the rules and nothing else of the house. It is called ``why``
+because ``cumulticast.explain`` is its function.
+"""
+
+from cumulticast.why.diagnosis import Diagnosis, Quote
+from cumulticast.why.explain import explain, explain_streams, hint
+
+__all__ = ["Diagnosis", "Quote", "explain", "explain_streams", "hint"]

@@ -1,0 +1,164 @@
+"""Weigh the causes by the observations and write the diagnosis.
+
+Every cause has reasons, each with a weight and the conditions under which it holds. The best reason of a cause is its
+score. From ``ESTABLISHED`` on a cause can be the answer; below it is only possible. When none is established the
+verdict is ``uncertain`` if the text is about multicast, else ``unrelated``: a false alarm is the worst answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from cumulticast.rules.status import Status
+from cumulticast.why.causes import Cause, causes
+from cumulticast.why.diagnosis import Diagnosis, Quote
+from cumulticast.why.notes import Notes
+from cumulticast.why.observation import Observation
+
+ESTABLISHED, POSSIBLE = 50, 20
+MOST_QUOTES, OF_A_KIND, MOST_OTHERS = 24, 12, 3
+#: Verdicts that say that nothing is wrong here; other causes beside them would only alarm.
+CALM = ("healthy", "unrelated")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A cause, its score and the lines for it."""
+
+    cause: Cause
+    score: int
+    evidence: tuple[Observation, ...]
+
+
+def ranked(notes: Notes) -> list[Ranked]:
+    """Answer the causes that some reason supports, the best first; of equals the first in the file."""
+    answers: list[Ranked] = []
+    for cause in causes().values():
+        held = [(reason.weight, found) for reason in cause.reasons if (found := reason.evidence(notes)) is not None]
+        if held:
+            weight, evidence = max(held, key=lambda pair: pair[0])
+            answers.append(Ranked(cause, weight, tuple(evidence)))
+    return sorted(answers, key=lambda one: -one.score)
+
+
+def judge(notes: Notes) -> Diagnosis:
+    """Answer the diagnosis."""
+    order = ranked(notes)
+    if order and order[0].score >= ESTABLISHED:
+        return _established(order[0], order[1:], notes)
+    return _undecided(order, notes)
+
+
+def _established(best: Ranked, others: Sequence[Ranked], notes: Notes) -> Diagnosis:
+    cause = best.cause
+    first = _first_failure(cause, best.evidence, notes)
+    more = [] if cause.verdict in CALM and not any(one.code for one in best.evidence) else _others(others)
+    return Diagnosis(
+        verdict=cause.verdict,
+        cause=cause.slug,
+        title=cause.title,
+        call=_call(cause, best.evidence, first, notes),
+        code=first.code if first else None,
+        name=_status_name(first.code) if first else None,
+        first_rank=_first_rank(best.evidence, first),
+        quotes=_quotes(best.evidence),
+        also_possible=tuple(more),
+        why=cause.mechanism + _first_words(best.evidence, first, notes),
+        checks=cause.checks,
+        remedies=cause.remedies,
+        confidence=cause.confidence,
+        would_settle=cause.settle,
+    )
+
+
+def _others(others: Iterable[Ranked]) -> list[str]:
+    """Name the other causes that the text allows."""
+    slugs = [one.cause.slug for one in others if one.score >= POSSIBLE and one.cause.verdict not in CALM]
+    return slugs[:MOST_OTHERS]
+
+
+def _undecided(order: Sequence[Ranked], notes: Notes) -> Diagnosis:
+    """Say that the text does not decide, and what would."""
+    possible = [one for one in order if one.score >= POSSIBLE and one.cause.verdict not in CALM]
+    evidence = [one for ranked_one in possible[:2] for one in ranked_one.evidence]
+    failures = [one for one in notes.of("failure") if one.fact("area") in ("multicast", "fabric", "init")]
+    first = _earliest(failures) if failures else None
+    settle = [item for one in possible for item in (one.cause.settle or one.cause.checks[:1])]
+    return Diagnosis(
+        verdict="uncertain",
+        cause=None,
+        title="this may concern multicast, but the text does not decide the cause",
+        call=first.call if first else None,
+        code=first.code if first else None,
+        name=_status_name(first.code) if first else None,
+        first_rank=first.rank if first else None,
+        quotes=_quotes(evidence or failures),
+        also_possible=tuple(one.cause.slug for one in possible[:MOST_OTHERS]),
+        why="Several causes fit what is there, or none does well.",
+        checks=tuple(dict.fromkeys(check for one in possible for check in one.cause.checks[:1])),
+        remedies=(),
+        confidence="inferred",
+        would_settle=tuple(dict.fromkeys(settle))[:6],
+    )
+
+
+# ---- the first failure
+
+
+def _first_failure(cause: Cause, evidence: Iterable[Observation], notes: Notes) -> Observation | None:
+    """Pick the failure whose status is the cause's: the earliest among the evidence, else among all that fit."""
+    cited = [one for one in evidence if one.code is not None]
+    if cited:
+        return _earliest(cited)
+    fitting = [one for one in notes.of("failure") if one.code in cause.statuses]
+    return _earliest(fitting) if fitting else None
+
+
+def _earliest(ones: Sequence[Observation]) -> Observation:
+    """Pick the first in time if all have one, else the first in the text."""
+    if all(one.time for one in ones):
+        return min(ones, key=lambda one: (one.time, one.place.file, one.place.number))
+    return ones[0]
+
+
+def _call(cause: Cause, evidence: Sequence[Observation], first: Observation | None, notes: Notes) -> str | None:
+    if first:
+        return first.call or next((one.call for one in evidence if one.code == first.code and one.call), None)
+    return next((one.call for one in evidence if one.call), None)
+
+
+def _first_rank(evidence: Sequence[Observation], first: Observation | None) -> int | None:
+    if first is None:
+        return None
+    return first.rank
+
+
+def _status_name(code: int | None) -> str | None:
+    try:
+        return None if code is None else Status(code).cuda_name
+    except ValueError:
+        return None
+
+
+def _first_words(evidence: Sequence[Observation], first: Observation | None, notes: Notes) -> str:
+    """Say how the call of a line was found, where that needed the version."""
+    if first is None or not first.fact("named"):
+        return ""
+    versions = notes.of("nccl-version")
+    version = (versions[-1].fact("version") or versions[-1].fact("equal")) if versions else ""
+    where = f"{first.fact('file')}:{first.fact('at')}"
+    told = f"in NCCL {version} " if version else "in all NCCL versions that are known (the log tells none) "
+    return f" {where} is {first.call} {told.strip()}."
+
+
+def _quotes(evidence: Iterable[Observation]) -> tuple[Quote, ...]:
+    """Cite each line once, in the order of the text, and not too many of a kind."""
+    seen: dict[str, Observation] = {}
+    taken: dict[str, int] = {}
+    for one in evidence:
+        taken[one.kind] = taken.get(one.kind, 0) + (str(one.place) not in seen)
+        if taken[one.kind] <= OF_A_KIND and len(seen) < MOST_QUOTES:
+            seen.setdefault(str(one.place), one)
+    ordered = sorted(seen.values(), key=lambda one: (one.place.file, one.place.number))
+    return tuple(Quote(str(one.place), one.text) for one in ordered)

@@ -1,0 +1,126 @@
+"""Lines in which a CUDA call fails, whoever prints them.
+
+The status is found by name, number or wording; the call in the line, in the traceback above, or (NCCL) later through
+``file:line`` and the version. ``area`` says what the failing call was for: ``multicast``, ``fabric`` (memory with
+fabric handles), ``init`` (CUDA does not come up) or ``other``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from cumulticast.why.calls import call_in, runtime_call_in
+from cumulticast.why.observation import Observation
+from cumulticast.why.reading import Line
+from cumulticast.why.signs import Sign, observed
+from cumulticast.why.statuses import status_in
+
+WORDS = (
+    "cuda failure", "cuda error", "cuda_error_", "cudaerror", "error 80", "system not yet initialized", "present state",
+    "cu failure", "driver error", "cudart error", "non-zero status", "returning ", "error: error_", "cuda runtime error",
+    "couldn't init cuda", "cumulticast", "cumemcreate", "cumemmap failed", "cumemsetaccess", "cumemimport",
+    "cumemexport", "cuinit", "multicast_bind", "returned 80", "code=80", "error_invalid", "error_illegal",
+    "error_not_", "error_out_of", "error_system", "error_fabric", "error_multicast", "failed to multicast-bind",
+    "failed to bind nvlink sharp",
+)  # fmt: skip
+_NCCL = re.compile(
+    r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<dev>\d+)\] (?:(?P<file>[\w/]+\.(?:cc|h|cu)):(?P<at>\d+) "
+    r"(?:\(\w+\) )?)?NCCL (?P<level>WARN|INFO)"
+)
+_PLACE = re.compile(r"\b(?P<file>(?:transport/)?nvls\.cc|mnnvl\.cc|allocator\.cc):(?P<at>\d+)")
+_NOT_A_FAILURE = re.compile(
+    r"Search for `cudaError|unhandled cuda error|\bok$|# noqa|ATTRIBUTE_|\braise RuntimeError|^\s*(?:if|return|def|assert|import) "
+)
+_MULTICAST = re.compile(
+    r"(?i)multicast|nvls|symm_?(?:etric_?)?mem|SymmDeviceMemory|mnnvl|rendezvous|NVLink SHARP|map_block"
+)
+_INIT = re.compile(
+    r"(?i)cudaGetDeviceCount|cudaSetDevice|cudaFree\(0|\bcuInit\b|_cuda_init|cuda initiali[sz]ation|init cuda"
+    r"|creating client|deviceQuery|device vector|torch\._C\._cuda|CUDA initialization|THCGeneral|DeviceCount"
+)
+_TRACEBACK = re.compile(r'^\s+File "|^\s+|^#\d+ |^Traceback|^Exception raised|^C\+\+')
+_ON = re.compile(r" on (?P<host>[\w.-]+), rank = (?P<rank>\d+) in ")
+
+
+def _failure(line: Line) -> Iterator[Observation]:
+    text = line.text
+    if _NOT_A_FAILURE.search(text):
+        return
+    code = status_in(text)
+    if code is None:
+        return
+    nccl, place, where = _NCCL.search(text), _PLACE.search(text), _ON.search(text)
+    above = [] if nccl else _above(line)
+    call = _bind_in(text) or call_in(text) or (None if nccl else _call_above(above)) or _call_below(line, code)
+    facts = {
+        "code": str(code),
+        "call": call,
+        "runtime": runtime_call_in(text) or next(filter(None, map(runtime_call_in, above[:3])), None),
+        "file": (nccl and nccl["file"]) or (place and place["file"]),
+        "at": (nccl and nccl["at"]) or (place and place["at"]),
+        "pid": nccl and nccl["pid"],
+        "dev": nccl and nccl["dev"],
+        "graceful": "yes" if re.search(r"Proceeding without|[Gg]racefully|falling back|NCCL INFO", text) else None,
+        "area": _area(line, call, code, above, nccl is not None),
+        "rank": where and where["rank"],
+        "host": where and where["host"] or (nccl and nccl["host"]),
+    }
+    yield observed(line, "failure", **facts)
+
+
+def _bind_in(text: str) -> str | None:
+    """Name the call of NCCL's messages that name the bind in words."""
+    if re.search(r"(?i)failed to multicast-bind user buffer", text):
+        return "cuMulticastBindAddr"
+    return "cuMulticastBindMem" if re.search(r"(?i)failed to bind NVLink SHARP", text) else None
+
+
+def _above(line: Line, count: int = 24) -> list[str]:
+    """Answer the lines of the traceback that ends here, the nearest first."""
+    texts: list[str] = []
+    for earlier in line.preceding(count):
+        if not _TRACEBACK.match(earlier.text):
+            break
+        texts.append(earlier.text)
+        if earlier.text.startswith("Traceback"):
+            break
+    return texts
+
+
+def _call_above(above: list[str]) -> str | None:
+    return next(filter(None, map(call_in, above[:8])), None)
+
+
+def _call_below(line: Line, code: int) -> str | None:
+    """Name the call that torch's C++ frames below an error point to: map_block maps and gives access to peers."""
+    if "CUDA driver error" not in line.text:
+        return None
+    below = " ".join(later.text for later in line.following(8))
+    return "cuMemSetAccess" if code == 101 and "map_block" in below else None
+
+
+def _area(line: Line, call: str | None, code: int, above: list[str], nccl: bool) -> str:
+    """Say what the failing call was for."""
+    text = line.text
+    if call and call.startswith("cuMulticast"):
+        return "multicast"
+    near = text if nccl else " ".join([text, *above])
+    if nccl and not _MULTICAST.search(near):
+        near += " ".join(later.text for later in line.following(2) if "NCCL INFO" in later.text and " -> " in later.text)
+    if code == 800 and call in (None, "cuMemCreate") and re.search(r"(?i)cuMemCreate|fabric|mnnvl|symm_?mem", near):
+        return "fabric"
+    if re.search(r"FromShareableHandle|ToShareableHandle", near) or call in ("cuMemCreate", "cuMemSetAccess"):
+        return "multicast" if _MULTICAST.search(near) and call != "cuMemCreate" else "fabric" if code != 2 else _kind(near)
+    if "CUDA driver error" in text:
+        near += " ".join(later.text for later in line.following(8))
+    if call == "cuInit" or _INIT.search(near):
+        return "init"
+    return _kind(near) if _MULTICAST.search(near) else "init" if code in (802, 803) else "other"
+
+
+def _kind(near: str) -> str:
+    return "multicast" if _MULTICAST.search(near) else "other"
+
+
+SIGNS = (Sign(WORDS, _failure),)

@@ -1,0 +1,154 @@
+"""Read inputs as a stream and pick the lines that may tell something.
+
+100 MB of NCCL log hold a handful of telling lines. So a block is searched as bytes for the words that the signs name
+(``bytes.find`` runs at gigabytes a second), and only lines with such a word reach a regular expression.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from cumulticast.why.observation import Place
+from cumulticast.why.prefixes import Stripped, strip
+
+BLOCK = 4 << 20
+AROUND = 64 << 10  # bytes of context that stay readable before and behind the lines of a block
+LONGEST = 4000  # characters of a line that are looked at
+MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line and its surroundings.
+
+    Attributes
+    ----------
+    place
+        Where it stands.
+    seen
+        The line without prefixes.
+    words
+        The telling words that were found in it.
+    """
+
+    place: Place
+    seen: Stripped
+    words: frozenset[str]
+    _block: bytes
+    _start: int
+    _end: int
+
+    @property
+    def text(self) -> str:
+        """The line without prefixes."""
+        return self.seen.text
+
+    def following(self, count: int) -> list[Line]:
+        """Answer up to ``count`` lines behind this one."""
+        lines: list[Line] = []
+        start, number = self._end + 1, self.place.number + 1
+        while len(lines) < count and start < len(self._block):
+            lines.append(made(self._block, start, number, self.place.file))
+            start, number = lines[-1]._end + 1, number + 1
+        return lines
+
+    def preceding(self, count: int) -> list[Line]:
+        """Answer up to ``count`` lines before this one, the nearest first."""
+        lines: list[Line] = []
+        end, number = self._start - 1, self.place.number - 1
+        while len(lines) < count and end >= 0 and number > 0:
+            start = self._block.rfind(b"\n", 0, end) + 1
+            lines.append(made(self._block, start, number, self.place.file))
+            end, number = start - 1, number - 1
+        return lines
+
+
+def made(block: bytes, start: int, number: int, file: str, words: frozenset[str] = frozenset()) -> Line:
+    """Make the line that begins at ``start``."""
+    end = block.find(b"\n", start)
+    end = len(block) if end < 0 else end
+    text = block[start : min(end, start + 4 * LONGEST)].decode("utf-8", "replace").rstrip("\r")[:LONGEST]
+    return Line(Place(file, number), strip(text), words, block, start, end)
+
+
+def telling_lines(stream: BinaryIO, file: str, words: Sequence[str]) -> Iterator[Line]:
+    """Answer the lines of a stream that hold one of the words (lower case), in their order.
+
+    Parameters
+    ----------
+    stream
+        The input; it is read once, in blocks.
+    file
+        The name by which its lines are cited.
+    words
+        What to look for; case does not matter.
+    """
+    needles = {word: word.encode() for word in words}
+    number = 1  # of the line at `fresh`
+    for block, fresh, last in _blocks(stream):
+        stop = len(block) if last else block.rfind(b"\n", 0, max(fresh, len(block) - AROUND)) + 1
+        for start, found in _hits(block, fresh, stop, needles):
+            number += block.count(b"\n", fresh, start)
+            fresh = start
+            yield made(block, start, number, file, found)
+        number += block.count(b"\n", fresh, stop)
+
+
+def _blocks(stream: BinaryIO) -> Iterator[tuple[bytes, int, bool]]:
+    """Cut a stream into blocks that overlap: the bytes, where the unread lines begin, and whether it is the last."""
+    block, fresh = b"", 0
+    for piece, last in _with_last(_utf8(stream)):
+        block += piece
+        yield block, fresh, last
+        stop = block.rfind(b"\n", 0, max(fresh, len(block) - AROUND)) + 1
+        stop = max(stop, fresh)
+        keep = max(0, block.rfind(b"\n", 0, max(0, stop - AROUND)) + 1)
+        block, fresh = block[keep:], stop - keep
+
+
+def _with_last(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Say of each piece whether it is the last; an empty stream has one empty piece."""
+    held = b""
+    for piece in pieces:
+        if held:
+            yield held, False
+        held = piece
+    yield held, True
+
+
+def _utf8(stream: BinaryIO) -> Iterator[bytes]:
+    """Answer a stream's bytes as UTF-8, whatever its byte order mark says; without one they are left as they are."""
+    first = stream.read(BLOCK)
+    encoding = next((name for mark, name in MARKS if first.startswith(mark)), None)
+    if encoding is None:
+        yield first
+        while piece := stream.read(BLOCK):
+            yield piece
+        return
+    decoder = codecs.getincrementaldecoder(encoding)("replace")
+    while first:
+        yield decoder.decode(first).encode("utf-8", "replace")
+        first = stream.read(BLOCK)
+    yield decoder.decode(b"", True).encode("utf-8", "replace")
+
+
+def _hits(block: bytes, fresh: int, stop: int, needles: Mapping[str, bytes]) -> Iterator[tuple[int, frozenset[str]]]:
+    """Answer where the lines with a needle begin and which needles they hold, in order."""
+    lower = block[fresh:stop].lower()
+    found: dict[int, set[str]] = {}
+    for word, needle in needles.items():
+        at = lower.find(needle)
+        while at >= 0:
+            found.setdefault(lower.rfind(b"\n", 0, at) + 1, set()).add(word)
+            end = lower.find(b"\n", at)
+            at = -1 if end < 0 else lower.find(needle, end)
+    for start in sorted(found):
+        yield fresh + start, frozenset(found[start])
