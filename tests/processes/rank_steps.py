@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -37,6 +38,7 @@ from cuda.bindings._v2 import driver
 
 from cumulticast import multimem, sim
 from cumulticast.libcuda import serve
+from cumulticast.sim.shared import World
 
 
 def begin(device: int = 0) -> int:
@@ -409,3 +411,18 @@ def problem_with(spec: str) -> str:
     except ValueError as error:
         return str(error)
     return ""
+
+
+# ---- being alive
+
+
+def look_at_world(path: str) -> None:
+    """Open the world once more, under some name, and close it again."""
+    World.open(Path(path)).close()
+
+
+def hold_the_turn() -> None:
+    """Begin to change the world, and never end."""
+    with sim.current().world.transaction() as db:
+        db.execute("insert into world values('half', 1)")
+        time.sleep(60)

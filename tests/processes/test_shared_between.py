@@ -170,6 +170,15 @@ def test_a_descriptor_of_another_world(two: Job, start: Callable[..., Job]) -> N
     assert (answer.status, answer.refused) == (999, ("MC606",))
 
 
+def test_the_world_goes_by_several_names(two: Job, tmp_path: Any) -> None:
+    (tmp_path / "link").symlink_to(two.world.path.parent)
+    a, c = two.ranks[0], two.start(2, CUMULTICAST_WORLD=str(tmp_path / "link" / two.world.path.name))
+    c(steps.begin, 1)
+    for giver, taker in ((a, c), (c, a)):
+        assert handed_over(giver, taker, made(giver, memory))
+    assert things(two) == 2
+
+
 # ---- fabric handles
 
 

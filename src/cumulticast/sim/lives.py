@@ -38,7 +38,7 @@ class Lives:
     """The lock file of one world."""
 
     def __init__(self, path: Path) -> None:
-        self._path = str(path)
+        self._path = f"{os.path.realpath(path.parent)}/{path.name}"  # the directory may have other names
         self._mine: set[int] = set()
         with _guard:
             entry = _open_files.get(self._path)

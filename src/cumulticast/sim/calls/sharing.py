@@ -88,10 +88,10 @@ def read_descriptor(process: Process, fd: int) -> tuple[Kind, int]:
 def _object_of(world: World, fd: int) -> tuple[Kind, int] | None:
     try:
         path = Path(os.readlink(f"/proc/self/fd/{fd & 0xFFFF_FFFF}"))
-        kind = path.parent.name
-        if path.parent.parent != world.path or kind not in KINDS:
+        kind, obj = path.parent.name, int(path.name)
+        if kind not in KINDS:
             return None
-        return (kind, int(path.name)) if os.path.samestat(os.fstat(fd), path.stat()) else None
+        return (kind, obj) if os.path.samestat(os.fstat(fd), os.stat(world.path_of(kind, obj))) else None
     except (OSError, ValueError):
         return None
 
