@@ -22,7 +22,8 @@ unit: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "not slow"
 
 slow: $(STAMP)
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -n 2 -m slow
+	$(BIN)/python -m pytest -n 2 tests/conformance --ranks-apart
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py

@@ -11,6 +11,11 @@ from cumulticast.sim.driver import Driver
 from cumulticast.testing import CudaMachine
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option under which the conformance tests run with a process for each rank."""
+    parser.addoption("--ranks-apart", action="store_true", help="conformance tests: each rank in a process of its own")
+
+
 @pytest.fixture
 def machine(cuda_machine: CudaMachine) -> Driver:
     """Run a fresh hgx-h100-8 with eight devices, initialised."""

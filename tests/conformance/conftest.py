@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from builders import BINDS, Bind
 from cuda.bindings._v2 import driver
+from ranks_apart import Ranks
 
 from cumulticast import sim
 
@@ -15,7 +16,7 @@ Start = Callable[..., None]
 
 
 @pytest.fixture
-def start() -> Iterator[Start]:
+def start(ranks_apart: Ranks | None) -> Iterator[Start]:
     """Give a function that starts a machine and initialises the driver; takes the arguments of `sim.start`."""
 
     def begin(machine: str = "hgx-h100-8", **options: Any) -> None:
@@ -23,7 +24,21 @@ def start() -> Iterator[Start]:
         driver.init(0)
 
     yield begin
+    if ranks_apart:
+        ranks_apart.close()
     sim.stop()
+
+
+@pytest.fixture
+def ranks_apart(request: pytest.FixtureRequest) -> Ranks | None:
+    """With ``--ranks-apart``: a process of its own for each device but the first (see ranks_apart.py)."""
+    if not request.config.getoption("ranks_apart"):
+        return None
+    if request.node.get_closest_marker("one_process"):
+        pytest.skip("is about the threads of one process; tests/processes has its like for many")
+    ranks = Ranks()
+    ranks.install()
+    return ranks
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from cuda.bindings._v2 import driver
 
 from cumulticast import sim
 
-pytestmark = pytest.mark.timeout(20)
+pytestmark = [pytest.mark.timeout(20), pytest.mark.one_process]
 
 
 def in_thread(call: Callable[..., Any], *args: Any) -> Future[Answer]:

@@ -160,4 +160,5 @@ class Process:
         self.heap.close()
         self.windows.close_all()
         self.space.close()
-        self.world.leave(self.number)
+        if self.world.path.exists():  # else its maker has removed it: nothing is left to give back
+            self.world.leave(self.number)
