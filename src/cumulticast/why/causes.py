@@ -24,7 +24,7 @@ class Condition:
     kinds
         One of these: ``fm-inactive|fm-failed``.
     facts
-        Name → the values that would do; ``none`` stands for a fact that is not known.
+        Name → the values that would do; ``none`` stands for a fact that is not known, ``*`` for any value.
     cited
         Whether the lines are evidence; a condition that begins with ``~`` only sets the scene.
     """
@@ -45,7 +45,10 @@ class Condition:
         return [one for one in notes.of(*self.kinds) if self._fits(one)]
 
     def _fits(self, one: Observation) -> bool:
-        return all((one.fact(name) or "none") in values for name, values in self.facts.items())
+        return all(
+            (one.fact(name) or "none") in values or ("*" in values and one.fact(name) != "")
+            for name, values in self.facts.items()
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,23 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from cumulticast.rules import all_rules
 from cumulticast.why.nccl_calls import call_at
 from cumulticast.why.notes import Notes
-from cumulticast.why.observation import Observation
+from cumulticast.why.observation import Observation, Place
 from cumulticast.why.prefixes import time_of
 
 STALL = timedelta(seconds=3)  # Fabric Manager answers a team set-up within one second when it is well
 LATER = timedelta(minutes=5)  # a service that starts with the machine starts sooner than this
 MANY_GROUPS = 100  # of 128 on an HGX board
+MINIMUM = 2 << 20  # bytes; the smallest multicast granularity that any log shows
 
 
 def derive(notes: Notes) -> None:
     """Complete the notes in place."""
     notes.put("failure", _named(notes))
     notes.put("failure", _without_echoes(notes))
+    notes.put("rule", _ruled(notes))
     for step in _STEPS:
         notes.add(list(step(notes)))
 
@@ -68,6 +71,20 @@ def _without_echoes(notes: Notes) -> list[Observation]:
     return [one for one in failures if one.call or one.fact("file") or one.code not in known or one.fact("area") == "init"]
 
 
+def _ruled(notes: Notes) -> list[Observation]:
+    """Give a rule its kind, and the call and status of the failure that stands with it; unknown codes are dropped."""
+    kinds = {rule.code: rule.kind for rule in all_rules()} if notes.has("rule") else {}
+    failures = {str(one.place): one for one in notes.of("failure")}
+    answer: list[Observation] = []
+    for one in notes.of("rule"):
+        near = [Place(one.place.file, one.place.number + ahead) for ahead in range(4)]
+        failure = next((failures[str(place)] for place in near if str(place) in failures), None)
+        told = {name: failure.fact(name) for name in ("code", "call") if failure and failure.fact(name)}
+        if one.fact("rule") in kinds:
+            answer.append(replace(one, facts={**one.facts, **told, "kind": kinds[one.fact("rule")]}))
+    return answer
+
+
 # ---- Fabric Manager
 
 
@@ -75,11 +92,12 @@ def _restarted(notes: Notes) -> Iterator[Observation]:
     """See a start of Fabric Manager under GPUs that were up before: told, in the journal, or by the times."""
     for one in notes.of("fm-restart"):
         yield replace(one, kind="fm-restarted")
-    for stop in notes.of("fm-unit-stopped"):
+    younger = list(_younger(notes))
+    yield from younger
+    for stop in [] if younger else notes.of("fm-unit-stopped"):
         started = [s for s in notes.of("fm-unit-started") if s.place.file == stop.place.file and s.place.number > stop.place.number]
         if started:
             yield replace(stop, kind="fm-restarted")
-    yield from _younger(notes)
     banners = notes.of("fm-banner")
     for one in banners[1:]:
         yield replace(one, kind="fm-restarted")
@@ -233,7 +251,21 @@ def _partly(notes: Notes) -> Iterator[Observation]:
         yield replace(first, kind="some-ranks-only")
 
 
+# ---- sizes
+
+
+def _odd_sizes(notes: Notes) -> Iterator[Observation]:
+    """See a size that is no multiple of the multicast granularity, beside a bind that was refused with 1."""
+    if not any(one.code == 1 and one.fact("area") == "multicast" for one in notes.of("failure")):
+        return
+    told = [int(one.fact("bytes")) for one in notes.of("granularity")]
+    step = max(MINIMUM, min(told, default=0))
+    for one in notes.of("size"):
+        if int(one.fact("bytes")) % step:
+            yield replace(one, kind="size-odd")
+
+
 _STEPS: tuple[Callable[[Notes], Iterator[Observation]], ...] = (
     _restarted, _slow, _groups, _versions, _states, _cliques, _odd_count, _no_switch, _several_hosts, _waits, _divergence,
-    _unfinished, _partly,
+    _unfinished, _partly, _odd_sizes,
 )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,9 +97,9 @@ class Diagnosis:
         }
 
     def __str__(self) -> str:
-        """Say it in plain text of at most 100 columns."""
-        parts = [f"{self.verdict}: {self.title}", *([f"cause {self.cause}"] if self.cause else []), self._failed(), self.why]
-        blocks = ["\n".join(textwrap.fill(part, 100) for part in parts if part)]
+        """Say it in plain text; paragraphs are one line each, so that words can be searched."""
+        parts = [f"{self.verdict}: {VERDICTS[self.verdict]}.", f"{self.title}.", *([f"cause {self.cause}"] if self.cause else []), self._failed(), self.why]
+        blocks = ["\n".join(part for part in parts if part)]
         quoted = [f"{quote.where}: {quote.text[:200]}" for quote in self.quotes]
         for head, items in (
             ("Evidence", quoted),

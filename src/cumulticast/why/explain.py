@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from cumulticast.rules import find
 from cumulticast.why import page, readers
 from cumulticast.why.derive import derive
 from cumulticast.why.diagnosis import Diagnosis
@@ -95,7 +96,7 @@ def _judged(notes: Notes) -> Diagnosis:
     return judge(notes)
 
 
-def hint(call: str, status: int) -> str | None:
+def hint(call: str, status: int, rule: str | None = None) -> str | None:
     """Say in one line what to check first when a call answers a status; None when no cause is known for it.
 
     Parameters
@@ -104,9 +105,14 @@ def hint(call: str, status: int) -> str | None:
         The C name or the name in cuda.bindings, such as ``multicast_bind_mem``.
     status
         The CUresult.
+    rule
+        The rule that the driver named, if it did. Then only a cause of this very rule is a likely one, or, if the
+        rule is about the state of the system, any that goes with the status: misuse has no other cause.
     """
     asked = question([call])
     found = [cause for cause in page.likely(asked.call, status) if asked.call in cause.calls] if asked.call else []
+    if rule is not None and find(rule).kind != "limit":
+        found = [cause for cause in found if rule in cause.rules]
     if not found:
         return None
     first = found[0]

@@ -20,6 +20,7 @@ ESTABLISHED, POSSIBLE = 50, 20
 MOST_QUOTES, OF_A_KIND, MOST_OTHERS = 24, 12, 3
 #: Verdicts that say that nothing is wrong here; other causes beside them would only alarm.
 CALM = ("healthy", "unrelated")
+ABOUT = ("multicast", "fabric", "init")  # areas of failures that may concern this house
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +48,16 @@ def judge(notes: Notes) -> Diagnosis:
     order = ranked(notes)
     if order and order[0].score >= ESTABLISHED:
         return _established(order[0], order[1:], notes)
-    return _undecided(order, notes)
+    possible = [one for one in order if one.score >= POSSIBLE]
+    about = [one for one in notes.of("failure") if one.fact("area") in ABOUT]
+    return _undecided(order, notes) if possible or about else _nothing()
 
 
 def _established(best: Ranked, others: Sequence[Ranked], notes: Notes) -> Diagnosis:
     cause = best.cause
     first = _first_failure(cause, best.evidence, notes)
-    more = [] if cause.verdict in CALM and not any(one.code for one in best.evidence) else _others(others)
+    proven = any(one.kind == "rule" for one in best.evidence)
+    more = [] if proven or (cause.verdict in CALM and not any(one.code for one in best.evidence)) else _others(others)
     return Diagnosis(
         verdict=cause.verdict,
         cause=cause.slug,
@@ -61,7 +65,7 @@ def _established(best: Ranked, others: Sequence[Ranked], notes: Notes) -> Diagno
         call=_call(cause, best.evidence, first, notes),
         code=first.code if first else None,
         name=_status_name(first.code) if first else None,
-        first_rank=_first_rank(best.evidence, first),
+        first_rank=first.rank if first else None,
         quotes=_quotes(best.evidence),
         also_possible=tuple(more),
         why=cause.mechanism + _first_words(best.evidence, first, notes),
@@ -78,11 +82,32 @@ def _others(others: Iterable[Ranked]) -> list[str]:
     return slugs[:MOST_OTHERS]
 
 
+def _nothing() -> Diagnosis:
+    """Say that the text is about something else, without a line to show for it."""
+    cause = causes()["not-multicast"]
+    return Diagnosis(
+        verdict="unrelated",
+        cause=cause.slug,
+        title=cause.title,
+        call=None,
+        code=None,
+        name=None,
+        first_rank=None,
+        quotes=(),
+        also_possible=(),
+        why="No line of the text tells anything of multicast, NVLS, fabric handles or the fabric.",
+        checks=(),
+        remedies=(),
+        confidence=cause.confidence,
+        would_settle=("the log from its first line, with NCCL_DEBUG=INFO", "nvidia-smi -q; dmesg; fabricmanager.log"),
+    )
+
+
 def _undecided(order: Sequence[Ranked], notes: Notes) -> Diagnosis:
     """Say that the text does not decide, and what would."""
     possible = [one for one in order if one.score >= POSSIBLE and one.cause.verdict not in CALM]
     evidence = [one for ranked_one in possible[:2] for one in ranked_one.evidence]
-    failures = [one for one in notes.of("failure") if one.fact("area") in ("multicast", "fabric", "init")]
+    failures = [one for one in notes.of("failure") if one.fact("area") in ABOUT]
     first = _earliest(failures) if failures else None
     settle = [item for one in possible for item in (one.cause.settle or one.cause.checks[:1])]
     return Diagnosis(
@@ -124,14 +149,10 @@ def _earliest(ones: Sequence[Observation]) -> Observation:
 
 def _call(cause: Cause, evidence: Sequence[Observation], first: Observation | None, notes: Notes) -> str | None:
     if first:
-        return first.call or next((one.call for one in evidence if one.code == first.code and one.call), None)
+        shown = first.call or next((one.call for one in evidence if one.code == first.code and one.call), None)
+        sole = cause.calls[0] if first.fact("file") and len(cause.calls) == 1 else None
+        return shown or sole
     return next((one.call for one in evidence if one.call), None)
-
-
-def _first_rank(evidence: Sequence[Observation], first: Observation | None) -> int | None:
-    if first is None:
-        return None
-    return first.rank
 
 
 def _status_name(code: int | None) -> str | None:
@@ -156,7 +177,11 @@ def _quotes(evidence: Iterable[Observation]) -> tuple[Quote, ...]:
     """Cite each line once, in the order of the text, and not too many of a kind."""
     seen: dict[str, Observation] = {}
     taken: dict[str, int] = {}
+    said: set[tuple[str, str]] = set()
     for one in evidence:
+        if (one.kind, one.text) in said and one.rank is None and one.code is None:
+            continue  # eight GPUs that say the same
+        said.add((one.kind, one.text))
         taken[one.kind] = taken.get(one.kind, 0) + (str(one.place) not in seen)
         if taken[one.kind] <= OF_A_KIND and len(seen) < MOST_QUOTES:
             seen.setdefault(str(one.place), one)

@@ -34,7 +34,7 @@ _NUMBER = re.compile(
 )
 #: What must stand beside a wording that other programs use, too.
 _ABOUT_CUDA = re.compile(
-    r"(?i)cuda|\bcu[A-Z]\w+\(|\bCu failure|driver error|CUDART|gpu_burn|\(error code |couldn't init"
+    r"(?i)cuda|\bcu(?:Mem|Multicast|Init|Device|Ctx)\w*|\bCu failure|driver error|CUDART|gpu_burn|\(error code |couldn't init"
 )
 #: Wordings that nothing but CUDA uses.
 _PLAIN = ("system not yet initialized", "the operation cannot be performed in the present state")
@@ -68,7 +68,13 @@ def _by_name(text: str) -> int | None:
     return _RUNTIME.get(found[1]) if found else None
 
 
+_OF_CALL = re.compile(r"non-zero status: (\d{1,3}) cu[A-Z]|\bcu[A-Z]\w+ (?:failed|returned|error)[\w ]*?[:=( ]+(\d{1,3})\b")
+
+
 def _by_number(text: str) -> int | None:
+    told = _OF_CALL.search(text)
+    if told and int(told[1] or told[2]) in _codes() - {0}:
+        return int(told[1] or told[2])
     for found in _NUMBER.finditer(text):
         code = int(next(filter(None, found.groups())))
         if code and code in _codes() and _fits(text, code):

@@ -83,7 +83,16 @@ def _no_computedomain(line: Line) -> Iterator[Observation]:
                 yield observed(answer, "computedomain-none")
 
 
+def _empty_channels(line: Line) -> Iterator[Observation]:
+    """Read a listing of the channel directory that shows nothing."""
+    if re.search(r"\bls\b.*/dev/nvidia-caps-imex-channels", line.text):
+        for answer in line.following(1):
+            if answer.text.strip() == "total 0":
+                yield observed(answer, "imex-channels-missing")
+
+
 SIGNS = (
+    Sign(("nvidia-caps-imex-channels",), _empty_channels),
     Sign(("is-active", "is-enabled"), _asked),
     Sign(("nvidia-fabricmanager.service - ", "nvidia-fabric-manager.service - "), _status),
     Sign(("lspci",), _switches),

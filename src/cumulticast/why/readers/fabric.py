@@ -50,7 +50,7 @@ def _health(fields: dict[str, tuple[Line, str]]) -> Iterator[Observation]:
                 "True",
             )
             if not good:
-                yield observed(line, "health-bad", field=name, value=value)
+                yield observed(line, "health-bad", field=name.replace(" ", "_"), value=value)
             elif name == "Summary" and value == "Healthy":
                 yield observed(line, "health-good")
 

@@ -33,7 +33,7 @@ _NOT_A_FAILURE = re.compile(
     r"Search for `cudaError|unhandled cuda error|\bok$|# noqa|ATTRIBUTE_|\braise RuntimeError|^\s*(?:if|return|def|assert|import) "
 )
 _MULTICAST = re.compile(
-    r"(?i)multicast|nvls|symm_?(?:etric_?)?mem|SymmDeviceMemory|mnnvl|rendezvous|NVLink SHARP|map_block"
+    r"(?i)multicast|nvls|symm_?(?:etric_?)?mem|SymmDeviceMemory|mnnvl|rendezvous|NVLink SHARP|map_block|nvshmem|mem_heap\.cpp"
 )
 _INIT = re.compile(
     r"(?i)cudaGetDeviceCount|cudaSetDevice|cudaFree\(0|\bcuInit\b|_cuda_init|cuda initiali[sz]ation|init cuda"
@@ -52,7 +52,7 @@ def _failure(line: Line) -> Iterator[Observation]:
         return
     nccl, place, where = _NCCL.search(text), _PLACE.search(text), _ON.search(text)
     above = [] if nccl else _above(line)
-    call = _bind_in(text) or call_in(text) or (None if nccl else _call_above(above)) or _call_below(line, code)
+    call = _worded(text) or call_in(text) or (None if nccl else _call_above(above)) or _call_below(line, code)
     facts = {
         "code": str(code),
         "call": call,
@@ -69,8 +69,10 @@ def _failure(line: Line) -> Iterator[Observation]:
     yield observed(line, "failure", **facts)
 
 
-def _bind_in(text: str) -> str | None:
-    """Name the call of NCCL's messages that name the bind in words."""
+def _worded(text: str) -> str | None:
+    """Name the call of messages that name it in words: NCCL's of the bind, gpu-burn's of cuInit."""
+    if re.search(r"(?i)couldn't init cuda", text):
+        return "cuInit"
     if re.search(r"(?i)failed to multicast-bind user buffer", text):
         return "cuMulticastBindAddr"
     return "cuMulticastBindMem" if re.search(r"(?i)failed to bind NVLink SHARP", text) else None

@@ -15,7 +15,7 @@ _KINDS = {
     "bind": {"cuMulticastBindMem", "cuMulticastBindAddr", "cuMulticastBindMem_v2", "cuMulticastBindAddr_v2"},
     "window": {"ncclCommWindowRegister", "ncclCommWindowDeregister", "symMemoryMapLsaTeam", "ncclDevrWindowRegisterInGroup"},
     "fd": {"ncclIpcSocketRecvMsg", "ncclIpcSocketSendMsg", "ncclProxyClientGetFd", "ncclProxyClientGetFdBlocking",
-           "ncclIpcSocketSendFd", "ncclIpcSocketRecvFd"},
+           "ncclIpcSocketSendFd", "ncclIpcSocketRecvFd", "ncclProxyCallBlockingUDS", "ncclProxyClientQueryFdBlocking"},
     "collective": {"ncclAllReduce", "ncclAllGather", "ncclBroadcast", "ncclReduceScatter", "ncclBcast", "ncclReduce",
                    "ncclSend", "ncclRecv"},
 }  # fmt: skip
