@@ -7,6 +7,7 @@ How the house is laid out:
     libcuda/      the door: the C ABI of libcuda.so.1 in front of sim
     driver.py     drop-in for cuda.bindings._v2.driver whose errors say why
     multimem.py   store, load_reduce and reduce through a multicast address, with numpy arrays
+    why/          from logs, statuses, calls to a cause, its evidence and a remedy: `cumulticast.explain`
     launch.py     start a program on a machine; ranks.py: start many
     testing/      pytest fixtures for your own tests
     cli/          the command line
@@ -15,4 +16,24 @@ Arrows run one way: cli, testing, driver, multimem -> libcuda -> sim -> rules. I
 numpy nor CUDA.
 """
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cumulticast.why import Diagnosis, explain
+
+__all__ = ["Diagnosis", "__version__", "explain"]
+
 __version__ = "0.1.0"
+
+_LATE = {"Diagnosis": "cumulticast.why", "explain": "cumulticast.why"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is public and heavy when it is first asked for."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_LATE[name]), name)
+    globals()[name] = value
+    return value

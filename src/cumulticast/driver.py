@@ -8,7 +8,8 @@
 Every public name is forwarded: functions, enumerations, structures, exceptions. The exceptions are NVIDIA's
 own; one that a call raises gets notes (PEP 678), taken from what the driver itself logged about that call
 (cuLogs*, CUDA 12.9 and later). Where the driver logged no rule, a note lists the rules of the book that
-answer so. This works on any driver, so this module does not know which one it has.
+answer so; where causes outside of the program are known (`cumulticast explain`), one more note says what to
+check first. This works on any driver, so this module does not know which one it has.
 
 It is the one module that imports ``cuda.bindings._v2``, a path that NVIDIA announced to move.
 """
@@ -78,9 +79,17 @@ def _notes(name: str, status: int | None) -> list[str]:
     if status is None:
         return []
     logged = _logged_reasons(name, int(status))
-    if any(map(_CODE.match, logged)):
-        return logged
-    return [*logged, *_governing_rules(name, int(status))]
+    code = next((found[0] for found in map(_CODE.match, logged) if found), None)
+    rules = [] if code else _governing_rules(name, int(status))
+    return [*logged, *rules, *_hints(name, int(status), code)]
+
+
+def _hints(name: str, status: int, code: str | None) -> list[str]:
+    """Say what to check first, where the causes know of this call and status."""
+    from cumulticast.why import hint
+
+    said = hint(name, status, code)
+    return [said] if said else []
 
 
 def _logged_reasons(name: str, status: int) -> list[str]:
@@ -127,7 +136,5 @@ def _governing_rules(name: str, status: int) -> list[str]:
     chosen = own or [rule for rule in answering if rule.calls == EVERY_CALL]
     if not chosen:
         return []
-    head = (
-        f"{name} answers {status} when one of these rules is broken; `cumulticast rules CODE` explains each:"
-    )
+    head = f"{name} answers {status} when one of these rules is broken; `cumulticast rules CODE` explains each:"
     return ["\n".join([head, *(f"  {rule.code} {rule.title}" for rule in chosen)])]

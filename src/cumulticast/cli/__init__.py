@@ -22,6 +22,7 @@ COMMANDS = {
     "rules": "list the rules of the driver, or explain one",
     "machines": "list the simulated machines, or describe one",
     "ps": "show who is on the simulated machines that run now, and who waits for whom",
+    "explain": "say what happened in logs, or what a status, a call or a rule means",
     "doctor": "say whether multicast can work on this machine, and if not, why",
 }
 

@@ -9,7 +9,9 @@ A text goes through these files: `reading` picks the lines with a telling word, 
 because ``cumulticast.explain`` is its function.
 """
 
+from cumulticast.why.ask import explain, explain_streams, hint
 from cumulticast.why.diagnosis import Diagnosis, Quote
-from cumulticast.why.explain import explain, explain_streams, hint
+from cumulticast.why.page import answer
+from cumulticast.why.question import Question, question
 
-__all__ = ["Diagnosis", "Quote", "explain", "explain_streams", "hint"]
+__all__ = ["Diagnosis", "Question", "Quote", "answer", "explain", "explain_streams", "hint", "question"]

@@ -68,7 +68,9 @@ def _without_echoes(notes: Notes) -> list[Observation]:
     """Leave out failures without a call that repeat the status of one with a call (``Last error:``)."""
     failures = notes.of("failure")
     known = {one.code for one in failures if one.call and one.fact("file")}
-    return [one for one in failures if one.call or one.fact("file") or one.code not in known or one.fact("area") == "init"]
+    return [
+        one for one in failures if one.call or one.fact("file") or one.code not in known or one.fact("area") == "init"
+    ]
 
 
 def _ruled(notes: Notes) -> list[Observation]:
@@ -95,7 +97,11 @@ def _restarted(notes: Notes) -> Iterator[Observation]:
     younger = list(_younger(notes))
     yield from younger
     for stop in [] if younger else notes.of("fm-unit-stopped"):
-        started = [s for s in notes.of("fm-unit-started") if s.place.file == stop.place.file and s.place.number > stop.place.number]
+        started = [
+            s
+            for s in notes.of("fm-unit-started")
+            if s.place.file == stop.place.file and s.place.number > stop.place.number
+        ]
         if started:
             yield replace(stop, kind="fm-restarted")
     banners = notes.of("fm-banner")
@@ -266,6 +272,6 @@ def _odd_sizes(notes: Notes) -> Iterator[Observation]:
 
 
 _STEPS: tuple[Callable[[Notes], Iterator[Observation]], ...] = (
-    _restarted, _slow, _groups, _versions, _states, _cliques, _odd_count, _no_switch, _several_hosts, _waits, _divergence,
-    _unfinished, _partly, _odd_sizes,
+    _restarted, _slow, _groups, _versions, _states, _cliques, _odd_count, _no_switch, _several_hosts, _waits,
+    _divergence, _unfinished, _partly, _odd_sizes,
 )  # fmt: skip

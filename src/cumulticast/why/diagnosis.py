@@ -52,6 +52,8 @@ class Diagnosis:
         ``established``, ``thread claim`` or ``inferred``: how well the cause itself is known.
     would_settle
         What further text would decide, or confirm.
+    asked
+        Whether this answers a question, so that nothing was looked at.
     """
 
     verdict: Verdict
@@ -68,6 +70,7 @@ class Diagnosis:
     remedies: tuple[str, ...]
     confidence: str
     would_settle: tuple[str, ...]
+    asked: bool = False
 
     @property
     def status(self) -> dict[str, int | str | None]:
@@ -89,16 +92,25 @@ class Diagnosis:
             "first_rank": self.first_rank,
             "evidence": self.evidence,
             "also_possible": list(self.also_possible),
-            "why": self.why,
+            "why": " ".join([self.why, *self._seen()]),
             "checks": list(self.checks),
             "remedies": list(self.remedies),
             "confidence": self.confidence,
             "would_settle": list(self.would_settle),
         }
 
+    def _seen(self) -> list[str]:
+        """Say in one sentence what was seen where: each wording once, at most six."""
+        first: dict[str, str] = {}
+        for quote in self.quotes:
+            first.setdefault(quote.text, quote.where)
+        seen = [f"{where} '{text[:160]}'" for text, where in list(first.items())[:6]]
+        return [f"Seen: {'; '.join(seen)}."] if seen else []
+
     def __str__(self) -> str:
         """Say it in plain text; paragraphs are one line each, so that words can be searched."""
-        parts = [f"{self.verdict}: {VERDICTS[self.verdict]}.", f"{self.title}.", *([f"cause {self.cause}"] if self.cause else []), self._failed(), self.why]
+        verdict = [] if self.asked else [f"{self.verdict}: {VERDICTS[self.verdict]}."]
+        parts = [*verdict, f"{self.title}.", *([f"cause {self.cause}"] if self.cause else []), self._failed(), self.why]
         blocks = ["\n".join(part for part in parts if part)]
         quoted = [f"{quote.where}: {quote.text[:200]}" for quote in self.quotes]
         for head, items in (

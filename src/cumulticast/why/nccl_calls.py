@@ -49,7 +49,10 @@ def _key(version: str) -> tuple[int, ...]:
 
 def _within(lines: Lines, file: str, line: int, behind: int = BEHIND) -> str | None:
     """Look at the line itself, then at the few before it, then behind it."""
-    known = lines.get(file) or next((lines[path] for path in lines if path.endswith("/" + file)), {})
+    path = next((path for path in lines if path == file or path.endswith("/" + file)), None)
+    if path is None:
+        return None
+    known = lines[path]
     for offset in (0, *range(-1, -behind - 1, -1), *range(1, behind + 1)):
         if str(line + offset) in known:
             return known[str(line + offset)]

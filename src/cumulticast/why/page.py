@@ -1,8 +1,9 @@
-"""Answers to questions that are no text: a rule, a status, a call, a call with a status."""
+"""Answers to questions that are no text: a rule, a status, a call, a call with a status, a cause."""
 
 from __future__ import annotations
 
 from cumulticast.rules import Rule, all_rules, find
+from cumulticast.rules.status import Status
 from cumulticast.rules.text import python_name
 from cumulticast.why.causes import Cause, causes
 from cumulticast.why.diagnosis import Diagnosis
@@ -19,7 +20,30 @@ def answer(asked: Question) -> Diagnosis:
     KeyError
         No such rule; the text names the nearest.
     """
-    return _of_rule(find(asked.rule)) if asked.rule else _of_call(asked)
+    if asked.rule:
+        return _of_rule(find(asked.rule))
+    return _of_cause(causes()[asked.cause]) if asked.cause else _of_call(asked)
+
+
+def _of_cause(cause: Cause) -> Diagnosis:
+    shows = "".join(f" {tool}: {text}." for tool, text in cause.shows.items())
+    return Diagnosis(
+        verdict=cause.verdict,
+        cause=cause.slug,
+        title=cause.title,
+        call=cause.calls[0] if len(cause.calls) == 1 else None,
+        code=cause.statuses[0] if len(cause.statuses) == 1 else None,
+        name=Status(cause.statuses[0]).cuda_name if len(cause.statuses) == 1 else None,
+        first_rank=None,
+        quotes=(),
+        also_possible=(),
+        why=f"{cause.mechanism} How it shows:{shows}",
+        checks=cause.checks,
+        remedies=cause.remedies,
+        confidence=cause.confidence,
+        would_settle=cause.settle,
+        asked=True,
+    )
 
 
 def _of_rule(rule: Rule[...]) -> Diagnosis:
@@ -39,17 +63,19 @@ def _of_rule(rule: Rule[...]) -> Diagnosis:
         remedies=own[0].remedies if own else (),
         confidence=rule.evidence,
         would_settle=(),
+        asked=True,
     )
 
 
 def likely(call: str | None, status: int | None) -> list[Cause]:
-    """Answer the causes that have been reported with a call and a status, the most specific first.
+    """Answer the causes that have been reported with a call and a status, the likeliest first.
 
-    A cause that names the call comes before one that names none; among equals one with fewer statuses, then the
-    order of the file.
+    Causes that name the call leave out those that name none; faults come before machines without multicast, then
+    the order of the file holds.
     """
     fitting = [cause for cause in causes().values() if _fits(cause, call, status)]
-    return sorted(fitting, key=lambda cause: (call is not None and call not in cause.calls, cause.verdict != "fault"))
+    fitting = [cause for cause in fitting if call in cause.calls] or fitting
+    return sorted(fitting, key=lambda cause: cause.verdict != "fault")
 
 
 def _fits(cause: Cause, call: str | None, status: int | None) -> bool:
@@ -80,12 +106,15 @@ def _of_call(asked: Question) -> Diagnosis:
         remedies=first.remedies if first else (),
         confidence=first.confidence if first else "documented",
         would_settle=tuple(dict.fromkeys(item for cause in found[:3] for item in cause.settle))[:6],
+        asked=True,
     )
 
 
 def governing(call: str | None, status: int | None) -> list[Rule[...]]:
     """Answer the rules that make a call answer a status."""
-    answering = [rule for rule in all_rules() if status is None or (rule.status is not None and int(rule.status) == status)]
+    answering = [
+        rule for rule in all_rules() if status is None or (rule.status is not None and int(rule.status) == status)
+    ]
     if call is None:
         return answering if status is not None and status not in (1, 801) else []
     name = python_name(call)

@@ -11,7 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07?|\[(?:\d{1,2};)*\d{1,2}m(?=\S|$)")
-_MONTHS = {name: i + 1 for i, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split())}
+_MONTHS = {
+    name: i + 1
+    for i, name in enumerate(["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"])
+}
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d+)?"
 _DAY = r"\d{4}[-/]\d\d[-/]\d\d"
 
@@ -114,12 +117,12 @@ def time_of(stamp: str) -> datetime | None:
     late_year = re.search(r"\b(\d{4})\b", stamp[clock.end() :])
     try:
         if day:
-            date = tuple(map(int, day.groups()))
+            date = (int(day[1]), int(day[2]), int(day[3]))
         elif named and named[1] in _MONTHS:
             year = named[3] or (late_year[1] if late_year else "1900")
             date = (int(year), _MONTHS[named[1]], int(named[2]))
         else:
             return None
-        return datetime(date[0], date[1], date[2], *map(int, clock.groups()))
+        return datetime(date[0], date[1], date[2], int(clock[1]), int(clock[2]), int(clock[3]))
     except ValueError:
         return None

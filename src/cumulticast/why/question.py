@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from cumulticast.rules.status import Status
 from cumulticast.why.calls import CALLS, call_in, snake_call
+from cumulticast.why.causes import causes
 from cumulticast.why.statuses import names, status_in, wordings
 
 _RULE = re.compile(r"(?i)^MC\d{3}$")
@@ -25,16 +26,19 @@ class Question:
         The C name of a driver function.
     status
         A CUresult.
+    cause
+        The slug of a cause.
     """
 
     rule: str | None = None
     call: str | None = None
     status: Status | None = None
+    cause: str | None = None
 
     @property
     def empty(self) -> bool:
         """Whether the words are no question."""
-        return self.rule is None and self.call is None and self.status is None
+        return self == Question()
 
 
 def question(words: Sequence[str]) -> Question:
@@ -42,6 +46,8 @@ def question(words: Sequence[str]) -> Question:
     text = " ".join(words).strip()
     if _RULE.match(text):
         return Question(rule=text.upper())
+    if text in causes():
+        return Question(cause=text)
     if len(text) > 200 or "\n" in text:
         return Question()
     status = _status(text)

@@ -34,7 +34,8 @@ _NUMBER = re.compile(
 )
 #: What must stand beside a wording that other programs use, too.
 _ABOUT_CUDA = re.compile(
-    r"(?i)cuda|\bcu(?:Mem|Multicast|Init|Device|Ctx)\w*|\bCu failure|driver error|CUDART|gpu_burn|\(error code |couldn't init"
+    r"(?i)cuda|\bcu(?:Mem|Multicast|Init|Device|Ctx)\w*|\bCu failure|driver error|CUDART|gpu_burn|\(error code "
+    r"|couldn't init"
 )
 #: Wordings that nothing but CUDA uses.
 _PLAIN = ("system not yet initialized", "the operation cannot be performed in the present state")
@@ -68,7 +69,9 @@ def _by_name(text: str) -> int | None:
     return _RUNTIME.get(found[1]) if found else None
 
 
-_OF_CALL = re.compile(r"non-zero status: (\d{1,3}) cu[A-Z]|\bcu[A-Z]\w+ (?:failed|returned|error)[\w ]*?[:=( ]+(\d{1,3})\b")
+_OF_CALL = re.compile(
+    r"non-zero status: (\d{1,3}) cu[A-Z]|\bcu[A-Z]\w+ (?:failed|returned|error)[\w ]*?[:=( ]+(\d{1,3})\b"
+)
 
 
 def _by_number(text: str) -> int | None:
@@ -89,7 +92,7 @@ def _codes() -> frozenset[int]:
 
 def _fits(text: str, code: int) -> bool:
     """Trust a small number only with its wording: ``exited with error code 1`` is no CUresult."""
-    return code >= 100 and _ABOUT_CUDA.search(text) is not None or Status(code).text.lower() in text.lower()
+    return (code >= 100 and _ABOUT_CUDA.search(text) is not None) or Status(code).text.lower() in text.lower()
 
 
 def _by_wording(text: str) -> int | None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from cumulticast.why.observation import Observation
+from cumulticast.why.readers import commands, fabric, failures, stacks, topology, traces
 from cumulticast.why.reading import Line
-from cumulticast.why.readers import commands, failures, fabric, stacks, topology, traces
 from cumulticast.why.signs import Sign, written
 
 

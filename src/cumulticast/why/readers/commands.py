@@ -52,7 +52,9 @@ def _switches(line: Line) -> Iterator[Observation]:
         return
     for answer in line.following(1):
         if answer.text.strip().isdecimal():
-            yield observed(answer, "switch-count", count=answer.text.strip(), side=text.split("$")[0].split("#")[0].strip())
+            yield observed(
+                answer, "switch-count", count=answer.text.strip(), side=text.split("$")[0].split("#")[0].strip()
+            )
 
 
 def _booted(line: Line) -> Iterator[Observation]:

@@ -18,28 +18,31 @@ from cumulticast.why.statuses import status_in
 
 WORDS = (
     "cuda failure", "cuda error", "cuda_error_", "cudaerror", "error 80", "system not yet initialized", "present state",
-    "cu failure", "driver error", "cudart error", "non-zero status", "returning ", "error: error_", "cuda runtime error",
-    "couldn't init cuda", "cumulticast", "cumemcreate", "cumemmap failed", "cumemsetaccess", "cumemimport",
+    "cu failure", "driver error", "cudart error", "non-zero status", "returning ", "error: error_",
+    "cuda runtime error",    "couldn't init cuda", "cumulticast", "cumemcreate", "cumemmap failed", "cumemsetaccess", "cumemimport",
     "cumemexport", "cuinit", "multicast_bind", "returned 80", "code=80", "error_invalid", "error_illegal",
     "error_not_", "error_out_of", "error_system", "error_fabric", "error_multicast", "failed to multicast-bind",
     "failed to bind nvlink sharp",
 )  # fmt: skip
 _NCCL = re.compile(
     r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<dev>\d+)\] (?:(?P<file>[\w/]+\.(?:cc|h|cu)):(?P<at>\d+) "
-    r"(?:\(\w+\) )?)?NCCL (?P<level>WARN|INFO)"
+    r"(?:\(\w+\) )?)?NCCL (?:WARN|INFO)"
 )
 _PLACE = re.compile(r"\b(?P<file>(?:transport/)?nvls\.cc|mnnvl\.cc|allocator\.cc):(?P<at>\d+)")
 _NOT_A_FAILURE = re.compile(
-    r"Search for `cudaError|unhandled cuda error|\bok$|# noqa|ATTRIBUTE_|\braise RuntimeError|^\s*(?:if|return|def|assert|import) "
+    r"Search for `cudaError|unhandled cuda error|\bok$|# noqa|ATTRIBUTE_|\braise RuntimeError"
+    r"|^\s*(?:if|return|def|assert|import) "
 )
 _MULTICAST = re.compile(
-    r"(?i)multicast|nvls|symm_?(?:etric_?)?mem|SymmDeviceMemory|mnnvl|rendezvous|NVLink SHARP|map_block|nvshmem|mem_heap\.cpp"
+    r"(?i)multicast|nvls|symm_?(?:etric_?)?mem|SymmDeviceMemory|mnnvl|rendezvous|NVLink SHARP|map_block|nvshmem"
+    r"|mem_heap\.cpp"
 )
 _INIT = re.compile(
     r"(?i)cudaGetDeviceCount|cudaSetDevice|cudaFree\(0|\bcuInit\b|_cuda_init|cuda initiali[sz]ation|init cuda"
     r"|creating client|deviceQuery|device vector|torch\._C\._cuda|CUDA initialization|THCGeneral|DeviceCount"
 )
 _TRACEBACK = re.compile(r'^\s+File "|^\s+|^#\d+ |^Traceback|^Exception raised|^C\+\+')
+_GRACEFUL = re.compile(r"Proceeding without|[Gg]racefully|falling back|NCCL INFO")
 _ON = re.compile(r" on (?P<host>[\w.-]+), rank = (?P<rank>\d+) in ")
 
 
@@ -50,23 +53,26 @@ def _failure(line: Line) -> Iterator[Observation]:
     code = status_in(text)
     if code is None:
         return
-    nccl, place, where = _NCCL.search(text), _PLACE.search(text), _ON.search(text)
+    nccl = _NCCL.search(text)
     above = [] if nccl else _above(line)
     call = _worded(text) or call_in(text) or (None if nccl else _call_above(above)) or _call_below(line, code)
-    facts = {
+    facts: dict[str, str | None] = {
         "code": str(code),
         "call": call,
         "runtime": runtime_call_in(text) or next(filter(None, map(runtime_call_in, above[:3])), None),
-        "file": (nccl and nccl["file"]) or (place and place["file"]),
-        "at": (nccl and nccl["at"]) or (place and place["at"]),
-        "pid": nccl and nccl["pid"],
-        "dev": nccl and nccl["dev"],
-        "graceful": "yes" if re.search(r"Proceeding without|[Gg]racefully|falling back|NCCL INFO", text) else None,
+        "graceful": "yes" if _GRACEFUL.search(text) else None,
         "area": _area(line, call, code, above, nccl is not None),
-        "rank": where and where["rank"],
-        "host": where and where["host"] or (nccl and nccl["host"]),
+        **_groups(_PLACE, text),
+        **_groups(_NCCL, text),
+        **_groups(_ON, text),
     }
-    yield observed(line, "failure", **facts)
+    yield observed(line, "failure", "", **facts)
+
+
+def _groups(pattern: re.Pattern[str], text: str) -> dict[str, str]:
+    """Answer what a pattern finds, without what is not there."""
+    found = pattern.search(text)
+    return {name: value for name, value in found.groupdict().items() if value} if found else {}
 
 
 def _worded(text: str) -> str | None:
@@ -109,11 +115,15 @@ def _area(line: Line, call: str | None, code: int, above: list[str], nccl: bool)
         return "multicast"
     near = text if nccl else " ".join([text, *above])
     if nccl and not _MULTICAST.search(near):
-        near += " ".join(later.text for later in line.following(2) if "NCCL INFO" in later.text and " -> " in later.text)
+        near += " ".join(
+            later.text for later in line.following(2) if "NCCL INFO" in later.text and " -> " in later.text
+        )
     if code == 800 and call in (None, "cuMemCreate") and re.search(r"(?i)cuMemCreate|fabric|mnnvl|symm_?mem", near):
         return "fabric"
     if re.search(r"FromShareableHandle|ToShareableHandle", near) or call in ("cuMemCreate", "cuMemSetAccess"):
-        return "multicast" if _MULTICAST.search(near) and call != "cuMemCreate" else "fabric" if code != 2 else _kind(near)
+        return (
+            "multicast" if _MULTICAST.search(near) and call != "cuMemCreate" else "fabric" if code != 2 else _kind(near)
+        )
     if "CUDA driver error" in text:
         near += " ".join(later.text for later in line.following(8))
     if call == "cuInit" or _INIT.search(near):

@@ -9,11 +9,16 @@ from cumulticast.why.observation import Observation
 from cumulticast.why.reading import Line
 from cumulticast.why.signs import Sign, observed
 
-_FRAME = re.compile(r"^\s+(?:#?\d+:? +)?(?:0x[0-9a-f]+ in )?(?P<name>[A-Za-z_][\w:]*) ?\(|^#\d+ +(?:0x[0-9a-f]+ in )?(?P<gdb>[\w:]+)")
-_PROCESS = re.compile(r"^(?:Process|PID) (?P<pid>\d+)\b|^Attaching to (?:program.*)?process (?P<gdb>\d+)|^=+ ?(?:pid|rank) (?P<rank>\d+)")
+_FRAME = re.compile(
+    r"^\s+(?:#?\d+:? +)?(?:0x[0-9a-f]+ in )?(?P<name>[A-Za-z_][\w:]*) ?\(|^#\d+ +(?:0x[0-9a-f]+ in )?(?P<gdb>[\w:]+)"
+)
+_PROCESS = re.compile(
+    r"^(?:Process|PID) (?P<pid>\d+)\b|^Attaching to (?:program.*)?process (?P<gdb>\d+)|^=+ ?(?:pid|rank) (?P<rank>\d+)"
+)
 _KINDS = {
     "bind": {"cuMulticastBindMem", "cuMulticastBindAddr", "cuMulticastBindMem_v2", "cuMulticastBindAddr_v2"},
-    "window": {"ncclCommWindowRegister", "ncclCommWindowDeregister", "symMemoryMapLsaTeam", "ncclDevrWindowRegisterInGroup"},
+    "window": {"ncclCommWindowRegister", "ncclCommWindowDeregister", "symMemoryMapLsaTeam",
+               "ncclDevrWindowRegisterInGroup"},
     "fd": {"ncclIpcSocketRecvMsg", "ncclIpcSocketSendMsg", "ncclProxyClientGetFd", "ncclProxyClientGetFdBlocking",
            "ncclIpcSocketSendFd", "ncclIpcSocketRecvFd", "ncclProxyCallBlockingUDS", "ncclProxyClientQueryFdBlocking"},
     "collective": {"ncclAllReduce", "ncclAllGather", "ncclBroadcast", "ncclReduceScatter", "ncclBcast", "ncclReduce",

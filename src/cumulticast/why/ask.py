@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from cumulticast.rules import find
+from cumulticast.rules import Status, find
 from cumulticast.why import page, readers
 from cumulticast.why.derive import derive
 from cumulticast.why.diagnosis import Diagnosis
@@ -111,6 +111,8 @@ def hint(call: str, status: int, rule: str | None = None) -> str | None:
     """
     asked = question([call])
     found = [cause for cause in page.likely(asked.call, status) if asked.call in cause.calls] if asked.call else []
+    if rule is not None and status == Status.INVALID_VALUE:
+        return None  # a wrong argument, which the rule has told in full
     if rule is not None and find(rule).kind != "limit":
         found = [cause for cause in found if rule in cause.rules]
     if not found:
