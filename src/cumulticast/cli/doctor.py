@@ -38,7 +38,7 @@ def execute(args: argparse.Namespace) -> int:
         return _list(args.json)
     for name in args.checks:
         if name not in checks():
-            near = difflib.get_close_matches(name, checks(), n=1, cutoff=0.0)
+            near = difflib.get_close_matches(name, list(checks()), n=1, cutoff=0.0)
             raise UsageError(f"there is no check {name!r}; nearest {near[0]}; all: {', '.join(checks())}")
     report = examine(args.checks, time_limit=args.limit)
     shown = shareable(report) if args.share else report
@@ -51,7 +51,7 @@ def execute(args: argparse.Namespace) -> int:
 
 def exit_code(report: Report) -> int:
     """Answer what the report means to a script."""
-    if report.multicast == "cannot" or report.causes:
+    if report.multicast == "cannot" or report.found:
         return FOUND
     return GOOD if report.multicast == "works" else UNCERTAIN
 

@@ -45,7 +45,8 @@ class Result:
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Result:
         """Read what `as_dict` wrote."""
-        return cls(**{**found, "causes": tuple(found["causes"])})
+        fields: dict[str, Any] = {**found, "causes": tuple(found["causes"])}
+        return cls(**fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,11 @@ class Report:
     def causes(self) -> tuple[str, ...]:
         """The causes that were found, each once."""
         return tuple(dict.fromkeys(cause for result in self.results for cause in result.causes))
+
+    @property
+    def found(self) -> bool:
+        """Whether something is wrong: a check names a cause, or a rule that the driver refused by."""
+        return bool(self.causes) or any(result.rule for result in self.results)
 
     def as_dict(self) -> dict[str, Any]:
         """Answer it as JSON has it."""

@@ -34,10 +34,12 @@ class Facts:
         PCI addresses of the NVSwitches in this node; none where they stand elsewhere in the rack.
     cluster_health
         Whether the devices tell the health of their fabric.
-    power_limit, power_minimum, power_idle, clock_idle, temperature
-        Of a device that does nothing.
+    power_limit, power_minimum, power_idle, clock_idle, clock_video, temperature
+        Of a device that does nothing; the clock of its video engine is the highest one.
     cores_per_multiprocessor
         CUDA cores of one multiprocessor.
+    confidential_capable
+        Whether the devices could do confidential computing; it is off.
     mig
         Whether the devices could be split into MIG instances; none ever is.
     pcie_generation, pcie_width
@@ -62,8 +64,10 @@ class Facts:
     power_minimum: int
     power_idle: int
     clock_idle: int
+    clock_video: int
     temperature: int
     cores_per_multiprocessor: int
+    confidential_capable: bool
     mig: bool
     pcie_generation: int
     pcie_width: int

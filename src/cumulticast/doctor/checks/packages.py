@@ -27,7 +27,9 @@ WANTED = {
 @check("packages", "versions of cuda.bindings, NCCL, torch, NVSHMEM and others")
 def packages() -> Result:
     """Read what importlib.metadata knows."""
-    installed = {str(found.metadata["Name"]).lower(): found.version for found in distributions() if found.metadata}
+    installed: dict[str, str] = {}
+    for found in distributions():  # in the order of sys.path: the first of a name is the one that is imported
+        installed.setdefault(str(found.metadata["Name"]).lower(), found.version)
     versions = {
         name: next((installed[choice] for choice in choices if choice in installed), None)
         for name, choices in WANTED.items()

@@ -41,8 +41,11 @@ def trial() -> Result:
 
 
 def _tried(steps: Steps, log: Path) -> Result:
-    if not steps.has_multicast():
-        return Result("trial", "not-available", "the devices have no multicast")
+    try:
+        if not steps.has_multicast():
+            return Result("trial", "not-available", "the devices have no multicast")
+    except ask.Status as error:
+        return Result("trial", "not-available", f"{error}, as the check of the driver says")
     first = _attempt(steps)
     if first is None:
         return _further(steps, log)

@@ -16,7 +16,7 @@ import struct
 from cumulticast.libnvml.books import Books
 from cumulticast.libnvml.entry import answers
 from cumulticast.libnvml.service import Gpu, Service
-from cumulticast.libnvml.status import Status
+from cumulticast.libnvml.status import Refused, Status
 from cumulticast.libnvml.texts import check_version, version
 
 V1 = struct.Struct("16sIIB3x")  # nvmlGpuFabricInfo_t: cluster, status, clique, state
@@ -25,6 +25,8 @@ V3 = struct.Struct("I16sIIB3xIB3x")  # nvmlGpuFabricInfo_v3_t: also the summary 
 CLIQUE = struct.Struct("B3xI")  # nvmlGpuFabricClique_v1_t
 V4 = struct.Struct(f"16sI{64 * CLIQUE.size}sIB3xIB3x")  # nvmlGpuFabricInfo_v4_t
 V2_VERSION, V3_VERSION = version(V2.size, 2), version(V3.size, 3)
+
+FIRST_WITH_V4 = 13050  # assumed; that of CUDA 13.0 has none (recorded)
 
 UNSUPPORTED, NOT_STARTED, IN_PROGRESS, COMPLETED = range(4)  # NVML_GPU_FABRIC_STATE_
 SUMMARY_UNSUPPORTED, HEALTHY, UNHEALTHY, LIMITED = range(4)  # NVML_GPU_FABRIC_HEALTH_SUMMARY_
@@ -75,7 +77,9 @@ def fabric_info_versioned(service: Service, gpu: Gpu, given: bytes) -> bytes:
 
 @answers("nvmlDeviceGetGpuFabricInfo_v4")
 def fabric_info_v4(service: Service, gpu: Gpu) -> bytes:
-    """Answer nvmlGpuFabricInfo_v4_t: the clique of every type that the machine has."""
+    """Answer nvmlGpuFabricInfo_v4_t: the clique of every type that the machine has; older drivers have no such call."""
+    if service.machine.driver_version < FIRST_WITH_V4:
+        raise Refused(Status.FUNCTION_NOT_FOUND, "this driver is too old for it")
     cluster, clique, state, mask, summary = _facts(service, gpu)
     types = service.machine.clique_types if state == COMPLETED else ()
     cliques = b"".join(CLIQUE.pack(kind, clique) for kind in types)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from cumulticast.libnvml.calls import nvlink, state
 from cumulticast.libnvml.entry import answers
 from cumulticast.libnvml.service import Gpu, Service
-from cumulticast.libnvml.status import Refused, Status
+from cumulticast.libnvml.status import Refused, Status, not_supported
 
 FIELD = struct.Struct("2I2q2I8s")  # nvmlFieldValue_t: id, scope, time, latency, type, status, value
 UNSIGNED_INT = 1  # nvmlValueType_t
@@ -29,6 +29,8 @@ def _common_speed(service: Service, gpu: Gpu, link: int) -> int:
 
 def _count(service: Service, gpu: Gpu, link: int) -> int:
     del gpu, link
+    if not service.facts.links:
+        raise not_supported("NVLink")
     return service.facts.links
 
 
@@ -74,7 +76,7 @@ def _places(count: int) -> range:
 
 
 def _value(service: Service, gpu: Gpu, field: int, scope: int) -> bytes:
-    number, status, began = 0, Status.NOT_SUPPORTED, time.perf_counter_ns()
+    number, status, began = 0, Status.INVALID_ARGUMENT, time.perf_counter_ns()
     if field in READERS:
         try:
             number, status = READERS[field](service, gpu, scope), Status.SUCCESS

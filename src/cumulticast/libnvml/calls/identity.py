@@ -12,6 +12,7 @@ from cumulticast.libnvml.texts import check_version, text, version
 from cumulticast.sim.presets import attribute_numbers
 
 PCI = struct.Struct("16s5I32s")  # nvmlPciInfo_t
+UP_TO_DEVICE_ID, UP_TO_SUBSYSTEM = 32, 36  # bytes of it that older calls write
 PCI_EXT = struct.Struct("8I32s")  # nvmlPciInfoExt_v1_t
 DISPLAY_3D = (0x03, 0x02)  # PCI class and subclass of these boards: a 3D controller
 
@@ -103,18 +104,32 @@ def uuid(service: Service, gpu: Gpu, length: int) -> bytes:
     return text(gpu.uuid, length)
 
 
-@answers("nvmlDeviceGetPciInfo", "nvmlDeviceGetPciInfo_v2", "nvmlDeviceGetPciInfo_v3")
+@answers("nvmlDeviceGetPciInfo_v3")
 def pci_info(service: Service, gpu: Gpu) -> bytes:
     """Answer nvmlPciInfo_t."""
-    return packed_pci(*gpu.pci, *_ids(service, gpu))
+    del service
+    return packed_pci(*gpu.pci, *_ids(gpu))
+
+
+@answers("nvmlDeviceGetPciInfo_v2")
+def pci_info_v2(service: Service, gpu: Gpu) -> bytes:
+    """Answer all but the new form of the address, which is left as it was (recorded)."""
+    return pci_info(service, gpu)[:UP_TO_SUBSYSTEM]
+
+
+@answers("nvmlDeviceGetPciInfo")
+def pci_info_v1(service: Service, gpu: Gpu) -> bytes:
+    """Answer neither the subsystem nor the new form of the address; both are left as they were (recorded)."""
+    return pci_info(service, gpu)[:UP_TO_DEVICE_ID]
 
 
 @answers("nvmlDeviceGetPciInfoExt")
 def pci_info_ext(service: Service, gpu: Gpu, given: bytes) -> bytes:
     """Answer nvmlPciInfoExt_v1_t: also the class."""
+    del service
     known = check_version(given, version(PCI_EXT.size, 1))
     address = _address(*gpu.pci, digits=8).encode()
-    return PCI_EXT.pack(known, *gpu.pci, *_ids(service, gpu), *DISPLAY_3D, address)
+    return PCI_EXT.pack(known, *gpu.pci, *_ids(gpu), *DISPLAY_3D, address)
 
 
 def packed_pci(domain: int, bus: int, slot: int, device_id: int = 0, subsystem: int = 0) -> bytes:
@@ -127,10 +142,9 @@ def _address(domain: int, bus: int, slot: int, *, digits: int) -> str:
     return f"{domain:0{digits}X}:{bus:02X}:{slot:02X}.0"
 
 
-def _ids(service: Service, gpu: Gpu) -> tuple[int, int]:
+def _ids(gpu: Gpu) -> tuple[int, int]:
     numbers = attribute_numbers()
     known = gpu.device.attributes
-    del service
     return known.get(numbers["GPU_PCI_DEVICE_ID"], 0), known.get(numbers["GPU_PCI_SUBSYSTEM_ID"], 0)
 
 

@@ -6,7 +6,8 @@ import struct
 
 from cumulticast.libnvml.entry import answers
 from cumulticast.libnvml.service import Gpu, Service
-from cumulticast.libnvml.texts import check_version, version
+from cumulticast.libnvml.status import Refused, Status
+from cumulticast.libnvml.texts import asked_version, version
 
 MEMORY = struct.Struct("3Q")  # nvmlMemory_t: total, free, used
 MEMORY_V2 = struct.Struct("I4x4Q")  # nvmlMemory_v2_t: version, total, reserved, free, used
@@ -32,7 +33,9 @@ def memory_info(service: Service, gpu: Gpu) -> bytes:
 @answers("nvmlDeviceGetMemoryInfo_v2")
 def memory_info_v2(service: Service, gpu: Gpu, given: bytes) -> bytes:
     """Answer nvmlMemory_v2_t: what the driver keeps for itself stands apart."""
-    known = check_version(given, version(MEMORY_V2.size, 2))
+    known = version(MEMORY_V2.size, 2)
+    if asked_version(given) != known:  # recorded: 13, where other calls answer 25
+        raise Refused(Status.FUNCTION_NOT_FOUND, f"version {asked_version(given):#x} is not {known:#x}")
     total, free = service.facts.total_memory, free_bytes(service, gpu)
     reserved = total - service.machine.total_memory
     return MEMORY_V2.pack(known, total, reserved, free, total - reserved - free)

@@ -10,10 +10,11 @@ from cumulticast.libnvml.status import Refused, Status, not_supported
 P2P, SYSTEM_MEMORY, P2P_ATOMICS, SYSTEM_ATOMICS, SLI_BRIDGE, VALID = range(6)  # nvmlNvLinkCapability_t
 GPU, SWITCH = 0, 2  # nvmlIntNvLinkDeviceType_t
 MOST_LINKS, ERROR_COUNTERS = 36, 5
+CHIP_LINKS = 18  # links of a chip whose links lead nowhere: beyond them a capability is an invalid question (recorded)
 
 
 def check_link(service: Service, link: int) -> None:
-    """Refuse a link that the device does not have: 3 without NVLink, 2 beyond its links."""
+    """Refuse a link that the device does not have: 3, or 2 for one that no device has."""
     if not service.facts.links:
         raise not_supported("NVLink")
     if link >= service.facts.links:
@@ -41,6 +42,8 @@ def link_version(service: Service, gpu: Gpu, link: int) -> int:
 def capability(service: Service, gpu: Gpu, link: int, wanted: int) -> int:
     """Answer whether the link can do something: everything but system memory, and no SLI."""
     del gpu
+    if not service.facts.links and link >= CHIP_LINKS:
+        raise Refused(Status.INVALID_ARGUMENT, f"link {link} of a chip with {CHIP_LINKS} links")
     check_link(service, link)
     if wanted > VALID:
         raise Refused(Status.INVALID_ARGUMENT, f"{wanted} is no NVLink capability")

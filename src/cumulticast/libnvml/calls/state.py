@@ -18,17 +18,20 @@ PASSTHROUGH = 1  # NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH
 
 @answers("nvmlDeviceGetClockInfo")
 def clock(service: Service, gpu: Gpu, kind: int) -> int:
-    """Answer the idle clock; memory is always at its full one. In MHz."""
+    """Answer the idle clock; memory and video engine are always at their full one. In MHz."""
+    if kind == VIDEO + 1:  # the number behind the last one: recorded
+        raise not_supported(f"clock type {kind}")
     full = max_clock(service, gpu, kind)
-    return full if kind == MEMORY else min(full, service.facts.clock_idle)
+    return full if kind in (MEMORY, VIDEO) else min(full, service.facts.clock_idle)
 
 
 @answers("nvmlDeviceGetMaxClockInfo")
 def max_clock(service: Service, gpu: Gpu, kind: int) -> int:
     """Answer what CUDA's attributes say, in MHz."""
-    del service
     if kind not in (GRAPHICS, SM, MEMORY, VIDEO):
         raise Refused(Status.INVALID_ARGUMENT, f"{kind} is no clock type")
+    if kind == VIDEO:
+        return service.facts.clock_video
     name = "MEMORY_CLOCK_RATE" if kind == MEMORY else "CLOCK_RATE"
     return gpu.device.attributes[attribute_numbers()[name]] // 1000
 
@@ -91,21 +94,21 @@ def utilization(service: Service, gpu: Gpu) -> bytes:
 
 @answers("nvmlDeviceGetEncoderUtilization", "nvmlDeviceGetDecoderUtilization")
 def codec_utilization(service: Service, gpu: Gpu) -> tuple[int, int]:
-    """Answer 0 %, sampled over no time."""
+    """Answer 0 %, sampled over 0.1 s."""
     del service, gpu
-    return 0, 0
+    return 0, 100_000
 
 
-@answers("nvmlDeviceGetPersistenceMode")
-def persistence(service: Service, gpu: Gpu) -> int:
-    """Answer on, as machines of this kind are set up."""
+@answers("nvmlDeviceGetPersistenceMode", "nvmlDeviceGetDisplayMode")
+def on(service: Service, gpu: Gpu) -> int:
+    """Answer 1, as recorded: persistent, and able to show something (which nobody looks at)."""
     del service, gpu
     return 1
 
 
-@answers("nvmlDeviceGetComputeMode", "nvmlDeviceGetDisplayMode", "nvmlDeviceGetDisplayActive")
+@answers("nvmlDeviceGetComputeMode", "nvmlDeviceGetDisplayActive")
 def off(service: Service, gpu: Gpu) -> int:
-    """Answer 0: the default compute mode; no display."""
+    """Answer 0: the default compute mode; no display is attached."""
     del service, gpu
     return 0
 

@@ -65,9 +65,8 @@ def name_of_process(service: Service, pid: int, length: int) -> bytes:
 
 @answers("nvmlSystemGetConfComputeCapabilities")
 def confidential_capabilities(service: Service) -> bytes:
-    """Answer that neither the processor nor the devices can."""
-    del service
-    return struct.pack("2I", 0, 0)
+    """Answer that the processor cannot, and whether the devices could."""
+    return struct.pack("2I", 0, int(service.facts.confidential_capable))
 
 
 @answers("nvmlSystemGetConfComputeState")
@@ -86,6 +85,6 @@ def confidential_settings(service: Service, given: bytes) -> bytes:
 
 @answers("nvmlSystemGetConfComputeGpusReadyState")
 def confidential_ready(service: Service) -> int:
-    """Answer 1: the devices take work."""
+    """Answer 0, as recorded where confidential computing is off: nobody has set the devices ready."""
     del service
-    return 1
+    return 0

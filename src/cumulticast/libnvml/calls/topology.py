@@ -23,7 +23,9 @@ def level(service: Service, one: Gpu, other: Gpu) -> int:
 
 @answers("nvmlDeviceGetTopologyCommonAncestor")
 def common_ancestor(service: Service, one: Gpu, other: Gpu) -> int:
-    """Answer nvmlGpuTopologyLevel_t; of one device with itself: 0."""
+    """Answer nvmlGpuTopologyLevel_t; a device has none in common with itself (recorded: 3)."""
+    if one is other:
+        raise Refused(Status.NOT_SUPPORTED, "both are the same device")
     return level(service, one, other)
 
 
