@@ -21,6 +21,13 @@ _FLOCK = struct.Struct("@hhqqi4x")  # struct flock: type, whence, start, length,
 _guard = threading.Lock()
 
 
+def is_locked(fd: int, start: int, length: int = 1) -> bool:
+    """Tell whether another process holds a lock on a byte of the range (length 0: all from there)."""
+    asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
+    kind = _FLOCK.unpack(fcntl.fcntl(fd, fcntl.F_GETLK, asked))[0]
+    return kind != fcntl.F_UNLCK
+
+
 @dataclass(slots=True)
 class _Open:
     """The one descriptor that a process has of a lock file, its users, and the bytes that they hold."""
@@ -73,9 +80,7 @@ class Lives:
         """Tell whether a byte of the range (length 0: all from there) is held; the kernel names only others' locks."""
         if any(start <= number and (not length or number < start + length) for number in self._open.held):
             return True
-        asked = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, start, length, 0)
-        kind = _FLOCK.unpack(fcntl.fcntl(self._open.fd, fcntl.F_GETLK, asked))[0]
-        return kind != fcntl.F_UNLCK
+        return is_locked(self._open.fd, start, length)
 
     def close(self) -> None:
         """Let go of everything; the file is closed with its last user in this process."""
