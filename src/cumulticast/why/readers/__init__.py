@@ -19,24 +19,28 @@ def signs() -> tuple[Sign, ...]:
 
 
 @cache
-def _by_word() -> dict[str, tuple[Sign, ...]]:
-    table: dict[str, list[Sign]] = {}
-    for sign in signs():
-        for word in sign.words:
-            table.setdefault(word, []).append(sign)
-    return {word: tuple(found) for word, found in table.items()}
+def _needles() -> dict[str, tuple[tuple[str, Sign], ...]]:
+    """Answer the words to search for, and for each the signs that it leads to, with their own word.
+
+    A word that holds a shorter one need not be searched for: the shorter one finds its lines.
+    """
+    asked = [(word, sign) for sign in signs() for word in sign.words]
+    every = {word for word, _ in asked}
+    shortest = {word for word in every if not any(other in word for other in every - {word})}
+    return {needle: tuple(pair for pair in asked if needle in pair[0]) for needle in shortest}
 
 
 def words() -> tuple[str, ...]:
-    """Answer all words to look for."""
-    return tuple(_by_word())
+    """Answer the words to search for."""
+    return tuple(sorted(_needles()))
 
 
 def read(line: Line) -> Iterator[Observation]:
     """Ask every sign that has a word in the line, each once."""
+    lower = line.raw.lower()
     asked: set[int] = set()
-    for word in sorted(line.words):
-        for sign in _by_word()[word]:
-            if id(sign) not in asked:
+    for needle in sorted(line.words):
+        for word, sign in _needles()[needle]:
+            if id(sign) not in asked and word in lower:
                 asked.add(id(sign))
                 yield from sign.read(line)

@@ -17,12 +17,10 @@ from cumulticast.why.signs import Sign, observed
 from cumulticast.why.statuses import status_in
 
 WORDS = (
-    "cuda failure", "cuda error", "cuda_error_", "cudaerror", "error 80", "system not yet initialized", "present state",
-    "cu failure", "driver error", "cudart error", "non-zero status", "returning ", "error: error_",
-    "cuda runtime error",    "couldn't init cuda", "cumulticast", "cumemcreate", "cumemmap failed", "cumemsetaccess", "cumemimport",
-    "cumemexport", "cuinit", "multicast_bind", "returned 80", "code=80", "error_invalid", "error_illegal",
-    "error_not_", "error_out_of", "error_system", "error_fabric", "error_multicast", "failed to multicast-bind",
-    "failed to bind nvlink sharp",
+    "error_", "cuda failure", "cuda error", "cudaerror", "error 80", "returned 80", "code=80", "cuda runtime error",
+    "system not yet initialized", "present state", "cu failure", "driver error", "cudart error", "non-zero status",
+    "returning ", "couldn't init cuda", "cumulticast", "cumemcreate", "cumemmap failed", "cumemsetaccess",
+    "cumemimport", "cumemexport", "cuinit", "multicast_bind",
 )  # fmt: skip
 _NCCL = re.compile(
     r"(?P<host>[\w.-]+):(?P<pid>\d+):\d+ \[(?P<dev>\d+)\] (?:(?P<file>[\w/]+\.(?:cc|h|cu)):(?P<at>\d+) "

@@ -66,5 +66,5 @@ def _width(line: Line, row: int) -> int:
 
 SIGNS = (
     Sign(("nvidia ", "geforce", "quadro", "tesla "), _name),
-    Sign(("gpu0", "gpu1", "gpu2", "gpu3"), _matrix),
+    Sign(("gpu0", "gpu1"), _matrix),
 )

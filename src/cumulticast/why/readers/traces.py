@@ -10,11 +10,10 @@ from cumulticast.why.observation import Observation
 from cumulticast.why.reading import Line
 from cumulticast.why.signs import Sign, observed
 
-#: A status that is not 0; calls that went well are not worth a look.
-_FAILED = tuple(f'"status": {digit}' for digit in range(1, 10))
-
 
 def _call(line: Line) -> Iterator[Observation]:
+    if '"status": 0,' in line.text:
+        return
     entry = _entry(line.text)
     name, status = entry.get("call"), entry.get("status")
     if not isinstance(name, str) or not isinstance(status, int) or status <= 0:
@@ -49,4 +48,4 @@ def _entry(text: str) -> dict[str, Any]:
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
-SIGNS = (Sign(_FAILED, _call), Sign(('"finding": {',), _finding))
+SIGNS = (Sign(('"duration_us"',), _call), Sign(('"finding": {',), _finding))
