@@ -13,15 +13,16 @@ HOST = "node-{host:03d}:{pid}:{tid} [{dev}] NCCL INFO "
 #: What INFO and the subsystems COLL and GRAPH repeat for every communicator and collective.
 TEXTS = (
     "Channel {n:02d}/0 : {dev}[{dev}] -> {next}[{next}] via P2P/CUMEM/read",
-    "AllReduce: opCount {n:x} sendbuff 0x7f{n:010x} recvbuff 0x7f{n:010x} count 8388608 datatype 7 op 0 root 0 comm 0x55d0",
+    "AllReduce: opCount {n:x} sendbuff 0x7f{n:010x} recvbuff 0x7f{n:010x} count 8388608 datatype 7 op 0",
     "24 coll channels, 24 collnet channels, 16 nvls channels, 32 p2p channels, 32 p2p channels per peer",
     "Trees [0] {next}/-1/-1->{dev}->-1 [1] {next}/-1/-1->{dev}->-1 [2] {next}/-1/-1->{dev}->-1",
-    "NVLS comm 0x5d47bf99d460 headRank {dev} nHeads 8 nvlsRanks 8 buffSize 1048576 nvlsPerRankSize 33554432 nvlsTotalSize 268",
+    "NVLS comm 0x5d47bf99d460 headRank {dev} nHeads 8 nvlsRanks 8 nvlsPerRankSize 33554432 nvlsTotalSize 268435456",
     "transport/net_ib.cc:1227 -> 0",
 )
 FAILURE = (
-    "\n[2026-03-03 08:41:39] node-000:1:2 [5] transport/nvls.cc:287 NCCL WARN Failed to bind NVLink SHARP (NVLS) Multicast "
-    "memory of size 2097152 : CUDA error 401 'the operation cannot be performed in the present state'.\n"
+    "\n[2026-03-03 08:41:39] node-000:1:2 [5] transport/nvls.cc:287 NCCL WARN Failed to bind NVLink SHARP "
+    "(NVLS) Multicast memory of size 2097152 : CUDA error 401 'the operation cannot be performed in the "
+    "present state'.\n"
 )
 
 

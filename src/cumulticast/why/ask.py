@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
@@ -62,38 +63,23 @@ def _of_words(text: str) -> Diagnosis:
 
 def explain_files(paths: Sequence[str | os.PathLike[str]]) -> Diagnosis:
     """Read files together as one story; each is cited by the name under which it is given."""
-    notes = Notes()
-    for path in paths:
-        with open(path, "rb") as stream:
-            _read(notes, os.fspath(path), stream)
-    return _judged(notes)
+    with ExitStack() as opened:
+        return explain_streams([(os.fspath(path), opened.enter_context(open(path, "rb"))) for path in paths])
 
 
 def explain_streams(inputs: Iterable[tuple[str, BinaryIO]]) -> Diagnosis:
     """Read open inputs together: (the name to cite them by, the stream)."""
-    notes = Notes()
-    for name, stream in inputs:
-        _read(notes, name, stream)
-    return _judged(notes)
+    return judge(observe(inputs))
 
 
 def observe(inputs: Iterable[tuple[str, BinaryIO]]) -> Notes:
     """Answer what the readers see, completed, without a judgement."""
-    notes = Notes()
+    notes, session = Notes(), readers.Session()
     for name, stream in inputs:
-        _read(notes, name, stream)
+        for line in telling_lines(stream, name, readers.words()):
+            notes.add(session.read(line))
     derive(notes)
     return notes
-
-
-def _read(notes: Notes, name: str, stream: BinaryIO) -> None:
-    for line in telling_lines(stream, name, readers.words()):
-        notes.add(readers.read(line))
-
-
-def _judged(notes: Notes) -> Diagnosis:
-    derive(notes)
-    return judge(notes)
 
 
 def hint(call: str, status: int, rule: str | None = None) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07?|\[(?:\d{1,2};)*\d{1,2}m(?=\S|$)")
 _MONTHS = {
@@ -64,6 +65,7 @@ class Stripped:
     time: datetime | None = None
 
 
+@lru_cache(maxsize=4096)  # neighbours of a line are looked at by several readers
 def strip(line: str) -> Stripped:
     """Take all prefixes off; indentation after the last one is kept."""
     docker = _DOCKER.match(line)

@@ -33,19 +33,23 @@ class Line:
     ----------
     place
         Where it stands.
-    raw, seen
-        The line as it stands, and without prefixes.
+    raw
+        The line as it stands.
     words
         The telling words that were found in it.
     """
 
     place: Place
     raw: str
-    seen: Stripped
     words: frozenset[str]
     _block: bytes
     _start: int
     _end: int
+
+    @property
+    def seen(self) -> Stripped:
+        """The line without prefixes, and what these told."""
+        return strip(self.raw)
 
     @property
     def text(self) -> str:
@@ -77,7 +81,7 @@ def made(block: bytes, start: int, number: int, file: str, words: frozenset[str]
     end = block.find(b"\n", start)
     end = len(block) if end < 0 else end
     text = block[start : min(end, start + 4 * LONGEST)].decode("utf-8", "replace").rstrip("\r")[:LONGEST]
-    return Line(Place(file, number), text, strip(text), words, block, start, end)
+    return Line(Place(file, number), text, words, block, start, end)
 
 
 def telling_lines(stream: BinaryIO, file: str, words: Sequence[str]) -> Iterator[Line]:

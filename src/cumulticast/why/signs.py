@@ -17,10 +17,19 @@ Reader = Callable[[Line], Iterator[Observation]]
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A reader and the words (lower case) of which a line must hold one before it is asked."""
+    """A reader and when it is asked.
+
+    Attributes
+    ----------
+    words
+        Words (lower case) of which a line must hold one.
+    every
+        Whether all lines count; otherwise the first few thousand say all.
+    """
 
     words: tuple[str, ...]
     read: Reader
+    every: bool = False
 
 
 def observed(line: Line, kind: str, text: str = "", **facts: str | None) -> Observation:
@@ -37,7 +46,9 @@ def observed(line: Line, kind: str, text: str = "", **facts: str | None) -> Obse
     )
 
 
-def of_pattern(kind: str, words: tuple[str, ...], pattern: str, facts: Mapping[str, str]) -> Sign:
+def of_pattern(
+    kind: str, words: tuple[str, ...], pattern: str, facts: Mapping[str, str], *, every: bool = False
+) -> Sign:
     """Make the sign of one line: the named groups of the pattern become facts."""
     compiled = re.compile(pattern)
 
@@ -46,7 +57,7 @@ def of_pattern(kind: str, words: tuple[str, ...], pattern: str, facts: Mapping[s
         if found:
             yield observed(line, kind, **{**facts, **found.groupdict()})
 
-    return Sign(words, read)
+    return Sign(words, read, every)
 
 
 @cache
@@ -54,6 +65,12 @@ def written() -> tuple[Sign, ...]:
     """Read ``signs.toml``."""
     table = tomllib.loads((files("cumulticast.why") / "signs.toml").read_text("utf-8"))
     return tuple(
-        of_pattern(entry["kind"], tuple(entry["words"]), entry["pattern"], entry.get("facts", {}))
+        of_pattern(
+            entry["kind"],
+            tuple(entry["words"]),
+            entry["pattern"],
+            entry.get("facts", {}),
+            every=entry.get("every", False),
+        )
         for entry in table["signs"]
     )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
 
 from cumulticast.why.observation import Observation
 from cumulticast.why.readers import commands, fabric, failures, stacks, topology, traces
 from cumulticast.why.reading import Line
 from cumulticast.why.signs import Sign, written
+
+ENOUGH = 4000  # lines
 
 
 @cache
@@ -35,12 +38,22 @@ def words() -> tuple[str, ...]:
     return tuple(sorted(_needles()))
 
 
-def read(line: Line) -> Iterator[Observation]:
-    """Ask every sign that has a word in the line, each once."""
-    lower = line.raw.lower()
-    asked: set[int] = set()
-    for needle in sorted(line.words):
-        for word, sign in _needles()[needle]:
-            if id(sign) not in asked and word in lower:
-                asked.add(id(sign))
-                yield from sign.read(line)
+@dataclass(slots=True)
+class Session:
+    """One reading of some inputs: a sign that was asked of thousands of lines has seen enough."""
+
+    asked: dict[int, int] = field(default_factory=dict[int, int])
+
+    def read(self, line: Line) -> Iterator[Observation]:
+        """Ask every sign that has a word in the line, each once."""
+        lower = line.raw.lower()
+        done: set[int] = set()
+        for needle in sorted(line.words):
+            for word, sign in _needles()[needle]:
+                if id(sign) not in done and word in lower and self._curious(sign):
+                    done.add(id(sign))
+                    yield from sign.read(line)
+
+    def _curious(self, sign: Sign) -> bool:
+        count = self.asked[id(sign)] = self.asked.get(id(sign), 0) + 1
+        return sign.every or count <= ENOUGH

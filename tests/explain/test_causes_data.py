@@ -1,0 +1,101 @@
+"""The data behind the answers: kinds that something makes, statuses that exist, texts of our own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from explain_cases import CASES
+
+import cumulticast.why
+from cumulticast.rules import Status
+from cumulticast.why import readers
+from cumulticast.why.ask import observe
+from cumulticast.why.causes import Cause, causes
+from cumulticast.why.judge import ESTABLISHED
+from cumulticast.why.nccl_calls import call_at, line_map
+from cumulticast.why.signs import written
+
+ROOM = Path(cumulticast.why.__file__).parent
+SOURCES = "\n".join(path.read_text() for path in [*ROOM.rglob("*.py"), ROOM / "signs.toml"])
+#: Kinds whose names are put together in the code.
+MADE = {"stack-bind", "stack-window", "stack-fd", "stack-collective", "gpu-card", "gpu-switched"}
+CAUSE = pytest.mark.parametrize("cause", causes().values(), ids=causes())
+
+
+@CAUSE
+def test_a_cause_is_whole(cause: Cause) -> None:
+    assert cause.title
+    assert cause.mechanism
+    assert cause.sources
+    assert cause.shows
+    assert cause.confidence in ("established", "thread claim", "inferred")
+    assert any(reason.weight >= ESTABLISHED for reason in cause.reasons)
+    assert all(status in list(Status) for status in cause.statuses)
+    assert cause.checks or cause.verdict == "unrelated"
+
+
+@CAUSE
+def test_conditions_ask_for_kinds_that_something_makes(cause: Cause) -> None:
+    for reason in cause.reasons:
+        for condition in (*reason.every, *reason.no, *reason.cite):
+            for kind in condition.kinds:
+                assert f'"{kind}"' in SOURCES or kind in MADE, kind
+
+
+def test_words_of_signs_are_in_lower_case_and_found_by_a_shorter_one_or_themselves() -> None:
+    needles = readers.words()
+    for sign in readers.signs():
+        for word in sign.words:
+            assert word == word.lower()
+            assert any(needle in word for needle in needles)
+
+
+def test_every_sign_of_the_table_is_asked_for_by_a_cause_or_by_what_follows() -> None:
+    asked = {
+        kind
+        for cause in causes().values()
+        for r in cause.reasons
+        for c in (*r.every, *r.no, *r.cite)
+        for kind in c.kinds
+    }
+    derived = (ROOM / "derive.py").read_text()
+    kinds = set(re.findall(r'^kind = "([\w-]+)"', (ROOM / "signs.toml").read_text(), re.MULTILINE))
+    unused = {kind for kind in kinds if kind not in asked and f'"{kind}"' not in derived}
+    assert unused <= {"fm-enabled", "imex-quorum", "imex-node-ready"}
+    assert len(written()) >= len(kinds)
+
+
+def test_every_kind_is_seen_in_some_case() -> None:
+    """No sign is dead: together the cases make nearly every kind of observation."""
+    seen = {one.kind for case in CASES for one in observe([(p.name, p.open("rb")) for p in case.inputs])}
+    kinds = set(re.findall(r'^kind = "([\w-]+)"', (ROOM / "signs.toml").read_text(), re.MULTILINE))
+    assert len(kinds - seen) <= 12, sorted(kinds - seen)
+
+
+# ---- lines of NCCL
+
+
+@pytest.mark.parametrize(
+    ("version", "line", "call"),
+    [
+        ("2.26.2", 254, "cuMulticastBindMem"),
+        ("2.28.3", 254, "cuMulticastAddDevice"),  # the same line, another call
+        ("2.18.5", 165, "cuMulticastBindMem"),
+        ("2.30.7", 379, "cuMulticastBindMem"),  # compilers report the last line of the statement
+        ("2.26.4", 254, "cuMulticastBindMem"),  # not in the map: as the release before it
+        ("3.1.0", 254, None),
+        ("2.26.2", 5, None),
+    ],
+)
+def test_a_line_is_a_call_of_its_version(version: str, line: int, call: str | None) -> None:
+    assert call_at(version, "transport/nvls.cc", line) == call
+
+
+def test_without_a_version_only_agreement_counts() -> None:
+    assert call_at(None, "transport/nvls.cc", 254) is None
+    alone = {line for lines in line_map().values() for line in lines["transport/nvls.cc"]}
+    agreed = [line for line in alone if call_at(None, "transport/nvls.cc", int(line))]
+    assert agreed
+    assert call_at(None, "elsewhere.cc", 254) is None
