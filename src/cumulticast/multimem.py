@@ -54,8 +54,11 @@ def store(ptr: int, array: Array) -> None:
         The range is not wholly inside a mapped multicast object, or a device has nothing bound to a part of it.
     """
     source = np.ascontiguousarray(array)
-    for segment, at in replicas.find(ptr, source.nbytes, writes=True):
+
+    def work(segment: replicas.Segment, at: int) -> None:
         replicas.store_segment(segment, source.ctypes.data + at)
+
+    replicas.over(ptr, source.nbytes, work, writes=True)
 
 
 def load_reduce(ptr: int, shape: int | Sequence[int], dtype: Any = "float32", op: Op = "add") -> Array:
@@ -79,8 +82,11 @@ def load_reduce(ptr: int, shape: int | Sequence[int], dtype: Any = "float32", op
     result = np.empty(shape, _dtype(dtype))
     name = _checked(result.dtype, op, "ld_reduce")
     _aligned(ptr, result.dtype)
-    for segment, at in replicas.find(ptr, result.nbytes, writes=False):
+
+    def work(segment: replicas.Segment, at: int) -> None:
         replicas.load_reduce_segment(segment, result.ctypes.data + at, result.itemsize, name, op)
+
+    replicas.over(ptr, result.nbytes, work, writes=False)
     return result
 
 
@@ -104,8 +110,11 @@ def reduce(ptr: int, array: Array, op: Op = "add") -> None:
     source = np.ascontiguousarray(array)
     name = _checked(_dtype(source.dtype), op, "red")
     _aligned(ptr, source.dtype)
-    for segment, at in replicas.find(ptr, source.nbytes, writes=True):
+
+    def work(segment: replicas.Segment, at: int) -> None:
         replicas.reduce_segment(segment, source.ctypes.data + at, source.itemsize, name, op)
+
+    replicas.over(ptr, source.nbytes, work, writes=True)
 
 
 # ---- checks

@@ -6,6 +6,7 @@ The device that acts is that of the stream, or of the current context.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -113,12 +114,15 @@ def move(process: Process, call: str, context: Context, sides: list[Side], work:
         1: a side is no good. 2: the host has no memory left for a sparse file.
     """
     process.driver.now.call = call  # a stream may do the work in another thread
-    with process.driver.lock:
-        pieces = [piece for side in sides for piece in check(process, side.context or context, side)]
-        process.moves.begin()
-    with process.moves.under_way():
+    me = threading.get_ident()
+    try:
+        with process.driver.lock:
+            pieces = [piece for side in sides for piece in check(process, side.context or context, side)]
+            process.moves.moving.add(me)
         give_memory(process, pieces)
         work()
+    finally:
+        process.moves.moving.discard(me)
 
 
 def give_memory(process: Process, pieces: list[Piece]) -> None:

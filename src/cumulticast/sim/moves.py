@@ -2,40 +2,36 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Generator
+import time
+
+LOOK = 0.0005  # seconds between two looks at who still moves
 
 
 class Moves:
-    """How many copies and memsets are under way; a real driver's frees wait for them, too."""
+    """The threads that copy, set memory or do multimem operations; a real driver's frees wait for them, too.
+
+    Whoever moves does this, and nothing else will do::
+
+        me = threading.get_ident()
+        try:
+            with driver.lock:  # nothing is unmapped now
+                ...            # find the addresses good
+                moves.moving.add(me)
+            ...                # move
+        finally:
+            moves.moving.discard(me)
+
+    Signal handlers can raise between any two lines of Python, but not inside these two calls, nor before the one that
+    stands first in a ``finally``: no mark stays behind, for which others would wait for ever. So there is no condition
+    to be notified, either, and `settle` looks again and again.
+    """
 
     def __init__(self) -> None:
-        self._under_way = 0
-        self._idle = threading.Condition()
-
-    def begin(self) -> None:
-        """Count a move; called with the driver's lock held, after the addresses were found good."""
-        with self._idle:
-            self._under_way += 1
-
-    def end(self) -> None:
-        """The move is over; called without the driver's lock."""
-        with self._idle:
-            self._under_way -= 1
-            if not self._under_way:
-                self._idle.notify_all()
+        self.moving: set[int] = set()
 
     def settle(self) -> None:
-        """Wait until nothing moves. The caller holds the driver's lock, so that nothing new begins."""
-        with self._idle:
-            while self._under_way:
-                self._idle.wait()
-
-    @contextlib.contextmanager
-    def under_way(self) -> Generator[None]:
-        """Run a move that `begin` has counted."""
-        try:
-            yield
-        finally:
-            self.end()
+        """Wait until no other thread moves. The caller holds the driver's lock, so that nothing new begins."""
+        me = {threading.get_ident()}
+        while self.moving - me:
+            time.sleep(LOOK)

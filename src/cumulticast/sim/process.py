@@ -38,7 +38,7 @@ class Process:
         self.handles = Handles()
         self.space = AddressSpace(self.world)
         self.contexts = Contexts()
-        self.windows = Windows(self.world)
+        self.windows = Windows(self.world, self.space.moves)
         self.backing = Backing(self.world)
         self.detached = Detached()
         self.moves = self.space.moves

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ParamSpec
+import gc
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ParamSpec
 
 from cumulticast.rules import Rule, multicast_access
 from cumulticast.sim import native
@@ -12,13 +15,19 @@ from cumulticast.sim.native import element
 from cumulticast.sim.process import Process
 from cumulticast.sim.windows import Segment, Unbound
 
+if TYPE_CHECKING:
+    from cumulticast.sim.driver import Driver
+
 P = ParamSpec("P")
 
-__all__ = ["element", "find", "load_reduce_segment", "reduce_segment", "store_segment"]
+__all__ = ["element", "load_reduce_segment", "over", "reduce_segment", "store_segment"]
 
 
-def find(ptr: int, nbytes: int, *, writes: bool) -> list[tuple[Segment, int]]:
-    """Answer the stretches of a multicast range, each with its distance from ``ptr``.
+def over(ptr: int, nbytes: int, work: Callable[[Segment, int], None], *, writes: bool) -> None:
+    """Do ``work`` for each stretch of a multicast range; it gets the stretch and its distance from ``ptr``.
+
+    Meanwhile other threads' unmaps and unbinds wait, as for a copy, and nothing is collected: a destructor of garbage
+    may call the driver, and would find this thread in the middle of a change.
 
     Raises
     ------
@@ -32,24 +41,43 @@ def find(ptr: int, nbytes: int, *, writes: bool) -> list[tuple[Segment, int]]:
     """
     from cumulticast.sim import current
 
-    driver = current()
-    with driver.lock:
-        process = driver.process
-        if process is None:
-            raise RuntimeError("cuInit has not been called in this process")
-        if not nbytes:
-            return []
-        mapping = _mapping(process, ptr, nbytes)
-        _check_access(mapping, ptr, READWRITE if writes else READ)
-        offset = mapping.offset + ptr - mapping.base
-        try:
-            segments = _segments(process, mapping.handle, offset, nbytes)
-        except Unbound as hole:
-            reason = (ptr, hole.device, hole.start, hole.end)
-            raise ValueError(_text(multicast_access.bound_everywhere, *reason)) from None
-        except OSError as error:
-            refused = process.no_room("the memory behind a multicast object", error)
-            raise MemoryError(f"multimem: {refused.reason}") from error
+    collects = gc.isenabled()
+    try:
+        gc.disable()
+        _over(current(), ptr, nbytes, work, writes)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _over(driver: Driver, ptr: int, nbytes: int, work: Callable[[Segment, int], None], writes: bool) -> None:
+    process, me = driver.process, threading.get_ident()
+    if process is None:
+        raise RuntimeError("cuInit has not been called in this process")
+    try:
+        with driver.lock:
+            if driver.closed:
+                raise RuntimeError("the simulated machine was stopped")
+            stretches = _find(process, ptr, nbytes, writes) if nbytes else []
+            process.moves.moving.add(me)
+        for segment, at in stretches:
+            work(segment, at)
+    finally:
+        process.moves.moving.discard(me)
+
+
+def _find(process: Process, ptr: int, nbytes: int, writes: bool) -> list[tuple[Segment, int]]:
+    mapping = _mapping(process, ptr, nbytes)
+    _check_access(mapping, ptr, READWRITE if writes else READ)
+    offset = mapping.offset + ptr - mapping.base
+    try:
+        segments = _segments(process, mapping.handle, offset, nbytes)
+    except Unbound as hole:
+        reason = (ptr, hole.device, hole.start, hole.end)
+        raise ValueError(_text(multicast_access.bound_everywhere, *reason)) from None
+    except OSError as error:
+        refused = process.no_room("the memory behind a multicast object", error)
+        raise MemoryError(f"multimem: {refused.reason}") from error
     return [(segment, segment.offset - offset) for segment in segments]
 
 

@@ -17,6 +17,7 @@ from itertools import pairwise
 
 from cumulticast.sim import native
 from cumulticast.sim.address_space import map_memory
+from cumulticast.sim.moves import Moves
 from cumulticast.sim.shared import World
 
 PADDING_PAGES = 17
@@ -148,8 +149,9 @@ class Unbound(Exception):
 class Windows:
     """The windows of a process; each is made when its object is first mapped."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, moves: Moves) -> None:
         self._world = world
+        self._moves = moves
         self._windows: dict[int, Window] = {}
 
     def open(self, obj: int, extent: int) -> Window:
@@ -175,6 +177,7 @@ class Windows:
             return window
         with self._world.settled():
             generation, bound = self._world.generation(obj), self._bound(obj)
+        self._moves.settle()
         for device in window.devices:
             old, new = window.pieces.setdefault(device, {}), bound.get(device, {})
             for at in [at for at, backing in old.items() if new.get(at) != backing]:
@@ -199,6 +202,7 @@ class Windows:
         """Take a window away."""
         window = self._windows.pop(obj, None)
         if window is not None:
+            self._moves.settle()
             native.unmap(window.base, window.stride * len(window.devices))
 
     def close_all(self) -> None:
