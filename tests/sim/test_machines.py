@@ -41,11 +41,7 @@ def test_the_presets_are_those_that_users_rely_on():
 def test_attribute_numbers_are_those_of_the_bindings():
     ours = presets.attribute_numbers()
     assert {name: number(name) for name in ours} == dict(ours)
-    theirs = {
-        int(member)
-        for name, member in cuda.CUdevice_attribute.__members__.items()
-        if not name.endswith("_MAX")
-    }
+    theirs = {int(member) for name, member in cuda.CUdevice_attribute.__members__.items() if not name.endswith("_MAX")}
     assert set(ours.values()) == theirs
 
 
@@ -72,9 +68,7 @@ def test_the_recorded_machine_is_the_recorded_one():
 @pytest.mark.parametrize("name", ALL)
 def test_every_value_has_its_evidence(name):
     machine = load(name)
-    stated = {
-        number(key.removeprefix("attributes.")) for key in machine.evidence if key.startswith("attributes.")
-    }
+    stated = {number(key.removeprefix("attributes.")) for key in machine.evidence if key.startswith("attributes.")}
     computed = {number("COMPUTE_CAPABILITY_MAJOR"), number("COMPUTE_CAPABILITY_MINOR")}
     assert set(machine.attributes) == stated | computed
     for key, fact in machine.evidence.items():
@@ -151,18 +145,14 @@ def test_capability_and_memory(name, capability, mebibytes):
 
 
 def test_only_sm_107_binds_memory_at_256_bytes():
-    finer = {
-        name: load(name).unaligned_binds for name in ALL if load(name).bind_memory_granularity != 2 * MIB
-    }
+    finer = {name: load(name).unaligned_binds for name in ALL if load(name).bind_memory_granularity != 2 * MIB}
     assert finer == {"rubin-nvl72": 1024}
     assert load("rubin-nvl72").bind_memory_granularity == 256
 
 
 def test_recommended_granularity_grows_with_the_object():
     machine = load("hgx-h100-8")
-    answers = [
-        machine.recommended_granularity(size) for size in (0, 6 * MIB, 512 * MIB - 1, 512 * MIB, 1 << 40)
-    ]
+    answers = [machine.recommended_granularity(size) for size in (0, 6 * MIB, 512 * MIB - 1, 512 * MIB, 1 << 40)]
     assert answers == [2 * MIB, 2 * MIB, 2 * MIB, 512 * MIB, 512 * MIB]
 
 

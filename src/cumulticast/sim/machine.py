@@ -237,16 +237,12 @@ def _part(name: str, what: str, wanted: int | None, most: int) -> int:
     if wanted is None or 1 <= wanted <= most:
         return most if wanted is None else wanted
     nearest = 1 if wanted < 1 else most
-    raise ValueError(
-        f"machine {name} has {most} {what}: {wanted} is not between 1 and {most}; nearest {nearest}"
-    )
+    raise ValueError(f"machine {name} has {most} {what}: {wanted} is not between 1 and {most}; nearest {nearest}")
 
 
 def _attributes(evidence: Mapping[str, Fact]) -> dict[int, int]:
     numbers = attribute_numbers()
-    found = {
-        numbers[key.removeprefix("attributes.")]: fact.value for key, fact in evidence.items() if "." in key
-    }
+    found = {numbers[key.removeprefix("attributes.")]: fact.value for key, fact in evidence.items() if "." in key}
     major, minor = evidence["compute_capability"].value
     return {**found, numbers["COMPUTE_CAPABILITY_MAJOR"]: major, numbers["COMPUTE_CAPABILITY_MINOR"]: minor}
 

@@ -40,9 +40,7 @@ def allocate(process: Process, size: int, prop: AllocationProp, *, references: i
     place = (prop.location_type, 0 if prop.location_type == HOST else prop.location_id)
     obj, types, properties = process.next_object(), prop.requested_handle_types, prop.write()
     try:
-        objects.create_memory(
-            process.world, process.number, obj, size, place, process.node, device, types, properties
-        )
+        objects.create_memory(process.world, process.number, obj, size, place, process.node, device, types, properties)
     except sqlite3.IntegrityError:
         assert device is not None
         process.sweep()

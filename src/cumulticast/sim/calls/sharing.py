@@ -57,9 +57,7 @@ def export_descriptor(world: World, handle: Handle) -> int:
 def fabric_bytes(world: World, handle: Handle) -> bytes:
     """Make the 64 bytes of a fabric handle."""
     mark = next(mark for mark, kind in KIND_MARKS.items() if kind == handle.kind)
-    return _FABRIC.pack(
-        MAGIC, world.identity, handle.obj, handle.num_devices, handle.size, handle.handle_types, mark
-    )
+    return _FABRIC.pack(MAGIC, world.identity, handle.obj, handle.num_devices, handle.size, handle.handle_types, mark)
 
 
 @entry("cuMemImportFromShareableHandle")

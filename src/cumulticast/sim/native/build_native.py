@@ -41,9 +41,7 @@ def builder(here: str) -> FFI:
     ffi.set_source(
         "cumulticast.sim._native",
         '#include "native.h"',
-        sources=[
-            f"{here}/{name}.c" for name in ("store", "load_reduce", "reduce", "memory", "probe", "words")
-        ],
+        sources=[f"{here}/{name}.c" for name in ("store", "load_reduce", "reduce", "memory", "probe", "words")],
         include_dirs=[here],
         depends=[f"{here}/{name}" for name in ("native.h", "half.h", "elements.h", "load_reduce_kernels.h")],
         extra_compile_args=FLAGS,
