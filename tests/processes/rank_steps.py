@@ -421,8 +421,9 @@ def look_at_world(path: str) -> None:
     World.open(Path(path)).close()
 
 
-def hold_the_turn() -> None:
-    """Begin to change the world, and never end."""
+def hold_the_turn(mark: str) -> None:
+    """Begin to change the world, leave a mark, and never end."""
     with sim.current().world.transaction() as db:
         db.execute("insert into world values('half', 1)")
+        Path(mark).touch()
         time.sleep(60)

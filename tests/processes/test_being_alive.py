@@ -64,10 +64,27 @@ def test_a_zombie_is_dead(two: Job) -> None:
     assert two.picture().allocations == ()
 
 
-def test_a_writer_that_dies_in_its_turn_holds_up_nobody(two: Job) -> None:
+def test_a_writer_that_dies_in_its_turn_holds_up_nobody(two: Job, tmp_path: Path) -> None:
     a, b = two.ranks
-    a.begin(steps.hold_the_turn)
+    a.begin(steps.hold_the_turn, str(tmp_path / "mark"))
+    assert eventually((tmp_path / "mark").exists)
     b.begin(memory)
     assert not b.done(0.5)
     a.kill()
     assert b.result(2)
+    assert two.world.rows("select * from world where key = 'half'") == []
+
+
+def test_writers_that_die_while_they_queue_hold_up_nobody(two: Job, tmp_path: Path) -> None:
+    a, b = two.ranks
+    queue = [two.start(number) for number in range(2, 6)]
+    for rank in queue:
+        rank(steps.begin)
+    a.begin(steps.hold_the_turn, str(tmp_path / "mark"))
+    assert eventually((tmp_path / "mark").exists)
+    for rank in [queue[0], queue[1], b, queue[2], queue[3]]:
+        rank.begin(memory)
+    assert not any(rank.done(0.1) for rank in [*queue, b])
+    for rank in (queue[0], queue[2], a):
+        rank.kill()
+    assert all(rank.result(2) for rank in (queue[1], b, queue[3]))
