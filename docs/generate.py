@@ -1,7 +1,7 @@
 """Write the generated pages of docs/ and the generated parts of README.md: ``make docs``.
 
-Everything comes from the package's own data (rule book, call table, machines), from the recordings and their tests,
-and from docs/data/. tests/docs makes the same texts in memory and compares, so the pages never drift.
+Everything comes from the package's own data (rule book, causes, call table, machines), from the recordings and their
+tests, and from docs/data/. tests/docs makes the same texts in memory and compares, so the pages never drift.
 """
 
 from __future__ import annotations
@@ -12,20 +12,21 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
-from pages import calls, fidelity, machines, readme, rules, statements  # noqa: E402
+from pages import calls, causes, fidelity, machines, readme, rules, statements  # noqa: E402
 
 README = DOCS.parent / "README.md"
 
 
 def pages() -> dict[Path, str]:
     """Make every generated page: path → text."""
-    modules = (rules, fidelity, machines, calls, statements)
+    modules = (rules, causes, fidelity, machines, calls, statements)
     return {DOCS / path: text for module in modules for path, text in module.pages()}
 
 
 def stale(made: dict[Path, str]) -> list[Path]:
-    """Return the rule pages that no rule stands behind any more."""
-    return sorted(set((DOCS / "rules").glob("*.md")) - made.keys())
+    """Return the pages of rules and causes that are gone."""
+    kept = {path for folder in ("rules", "causes") for path in (DOCS / folder).glob("*.md")}
+    return sorted(kept - made.keys())
 
 
 def main() -> None:

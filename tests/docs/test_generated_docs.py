@@ -11,9 +11,10 @@ from wheel_docs import doc_of
 import generate
 from cumulticast.rules import all_rules, find
 from cumulticast.sim.injection import ACTIONS, STATES, VALUES, parse
+from cumulticast.why.causes import causes
 from pages import readme, statements
 from pages.fidelity import EVIDENCE
-from pages.markdown import table
+from pages.markdown import cell, table
 from pages.rules import unjudged
 
 ROOT = Path(__file__).parents[2]
@@ -111,3 +112,13 @@ def test_the_other_words_are_missing_where_a_defect_says_so() -> None:
     assert "must have beeen created on one of the devices" not in doc_of("multicast_bind_addr_v2")
     assert "currently must be zero" not in doc_of("mem_map") + doc_of("cuMemMap")
     assert "CUDA_ERROR_INVALID_VALUE" not in doc_of("multicast_bind_mem")
+
+
+def test_every_cause_has_a_page_and_stands_in_the_index_by_what_one_sees() -> None:
+    index = PAGES[generate.DOCS / "causes" / "index.md"]
+    for cause in causes().values():
+        text = PAGES[generate.DOCS / "causes" / f"{cause.slug}.md"]
+        assert cause.mechanism in text
+        assert f"[{cause.slug}]({cause.slug}.md)" in index
+        for seen in cause.shows.values():
+            assert cell(seen) in index

@@ -40,6 +40,11 @@ class Condition:
         wanted = {name: tuple(values.split("|")) for name, values in (fact.split("=") for fact in facts)}
         return cls(tuple(kinds.split("|")), wanted, not text.startswith("~"))
 
+    def __str__(self) -> str:
+        """Say it as the data has it."""
+        facts = [f"{name}={'|'.join(values)}" for name, values in self.facts.items()]
+        return ("" if self.cited else "~") + " ".join(["|".join(self.kinds), *facts])
+
     def matches(self, notes: Notes) -> list[Observation]:
         """Answer the observations that fit."""
         return [one for one in notes.of(*self.kinds) if self._fits(one)]
