@@ -36,9 +36,10 @@ def faults() -> str:
         "`sim.faults.clear()`. "
         "The faults in force belong to the machine: every process on it meets them.",
         table(("fault", "what happens", "example"), rows),
-        "`CALL` is the C name, such as `cuMulticastBindMem`. `rank=` chooses the process whose environment has that "
-        "`RANK` (0 where it has none); left out, every process. `nth=` chooses the nth use of the call by that "
-        "process, from 1; left out, the first. `status=` is a number or a `CUDA_ERROR_` name.",
+        "`CALL` is the C name, such as `cuMulticastBindMem`, or its symbol (`cuMemcpyHtoD` or `cuMemcpyHtoD_v2`). "
+        "`rank=` chooses the process whose environment has that `RANK` (0 where it has none); left out, every process. "
+        "`nth=` chooses the nth use of the call by that process since the fault was set, from 1; left out, the first. "
+        "`status=` is a number or a `CUDA_ERROR_` name.",
     )
 
 
