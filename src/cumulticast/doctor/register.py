@@ -33,6 +33,11 @@ class Check:
     function: CheckFunction
     apart: bool
 
+    @property
+    def file(self) -> str:
+        """The file of `FILES` that it stands in."""
+        return self.function.__module__.rpartition(".")[2]
+
 
 _CHECKS: dict[str, Check] = {}
 
@@ -52,4 +57,4 @@ def checks() -> dict[str, Check]:
     """Answer all checks in order."""
     for file in FILES:
         import_module(f"cumulticast.doctor.checks.{file}")
-    return _CHECKS
+    return dict(sorted(_CHECKS.items(), key=lambda item: FILES.index(item[1].file)))
