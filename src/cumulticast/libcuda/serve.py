@@ -9,18 +9,20 @@ import sys
 import threading
 import traceback
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from cumulticast.libcuda import lookup
 from cumulticast.libcuda._door import ffi, lib
 from cumulticast.libcuda.glue import Function, make
 from cumulticast.libcuda.table import Entry, by_symbol
-from cumulticast.libcuda.tracing import Failed, Otherwise, Tracer
 from cumulticast.rules import Refused, Status, broken, general
 from cumulticast.sim import calls, trouble
 from cumulticast.sim.driver import Driver, Options
 from cumulticast.sim.entry import HANDLERS, Wait
 from cumulticast.sim.trace_file import VARIABLE, TraceFile
+
+if TYPE_CHECKING:
+    from cumulticast.libcuda.tracing import Failed, Otherwise, Tracer
 
 # door.h
 AFTER, CALL, WATCHED, FAULT, GIVE_UP, NEW_THREAD, CLOSE = range(-1, 6)
@@ -195,6 +197,8 @@ class Server:
 
     def _trace(self, driver: Driver, file: TraceFile) -> None:
         """Record all calls from now on."""
+        from cumulticast.libcuda.tracing import Tracer
+
         self._tracer = tracer = Tracer(driver, file, ENTRIES)
         self.functions[:] = [tracer.wrap(k, function, otherwise) for k, function in enumerate(self.functions)]
         self._answer_by(tracer.otherwise(otherwise, lib.given), tracer.failed(failed))

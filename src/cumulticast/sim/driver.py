@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar
 
 from cumulticast.rules import Refused, Rule, Status
-from cumulticast.sim import worlds
 from cumulticast.sim.injection import Faults
 from cumulticast.sim.log import ErrorLog
 from cumulticast.sim.machine import Machine, load
@@ -139,6 +138,8 @@ class Driver:
     def _world(options: Options) -> World:
         if options.world is not None:
             return World.open(options.world)
+        from cumulticast.sim import worlds  # only who makes a world needs to know of others
+
         machine = load(options.machine, devices=options.devices, nodes=options.nodes)
         return World.create(machine, profile=options.profile, faults=options.faults, path=worlds.place())
 

@@ -12,7 +12,6 @@ put in by the caller; the rest are the call's inputs in C order (outputs are wha
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -51,7 +50,8 @@ def entry(*symbols: str, locked: bool = True) -> Callable[[HandlerFunction], Han
     """Register the decorated function as the answer to the C entries ``symbols``."""
 
     def register(function: HandlerFunction) -> HandlerFunction:
-        names = list(inspect.signature(function).parameters)
+        code = function.__code__  # (inspect.signature took a third of a rank's start)
+        names = list(code.co_varnames[: code.co_argcount])
         injected = tuple(name for name in names if name in INJECTED)
         if tuple(names[: len(injected)]) != injected:
             raise TypeError(f"{function.__name__}: {', '.join(injected)} must stand before the call's inputs")

@@ -22,7 +22,6 @@ import gc
 import json
 import mmap
 import os
-import secrets
 import shutil
 import sqlite3
 import tempfile
@@ -168,7 +167,7 @@ class World:
                 "nodes": machine.nodes,
                 "profile": profile,
                 "faults": json.dumps(dict.fromkeys(faults, time.monotonic())),
-                "identity": secrets.randbits(62),
+                "identity": int.from_bytes(os.urandom(8), "little") >> 2,
                 "began": time.time(),
             }
             cls._open_books(path, machine, values)
