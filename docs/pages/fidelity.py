@@ -75,11 +75,17 @@ def recordings() -> str:
     rows: list[tuple[object, ...]] = []
     for path in sorted((TESTS / "data/transcripts").glob("*.json")):
         recording = json.loads(path.read_text())
-        machine, groups = recording["machine"], recording["groups"].values()
+        machine = recording["machine"]
+        steps = _count(recording.get("groups") or {k: v for k, v in recording.items() if k != "machine"})
         version = f"{machine['cuda'] // 1000}.{machine['cuda'] % 1000 // 10}"
         gpu = f"{machine['gpus']} × {machine['gpu']}"
-        rows.append((f"`{path.name}`", sum(map(len, groups)), gpu, machine["driver"], version, machine["date"]))
+        rows.append((f"`{path.name}`", steps, gpu, machine["driver"], version, machine["date"]))
     return table(("recording", "steps", "GPU", "driver", "CUDA", "date"), rows)
+
+
+def _count(groups: Mapping[str, Any]) -> int:
+    """Count the recorded answers; a group is a list or a table of them, or one by itself."""
+    return sum(len(group) if isinstance(group, (list, dict)) else 1 for group in groups.values())
 
 
 def differences() -> Iterator[tuple[str, str, str]]:
