@@ -12,14 +12,14 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
-from pages import calls, causes, fidelity, machines, readme, rules, statements  # noqa: E402
+from pages import calls, causes, doctor, fidelity, machines, nvml, readme, rules, statements  # noqa: E402
 
 README = DOCS.parent / "README.md"
 
 
 def pages() -> dict[Path, str]:
     """Make every generated page: path → text."""
-    modules = (rules, causes, fidelity, machines, calls, statements)
+    modules = (rules, causes, doctor, fidelity, machines, nvml, calls, statements)
     return {DOCS / path: text for module in modules for path, text in module.pages()}
 
 

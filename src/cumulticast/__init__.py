@@ -4,10 +4,11 @@ How the house is laid out:
 
     rules/        the book: every documented rule once, with its status, source, evidence, page and check
     sim/          the software CUDA driver: devices, memory, multicast objects, all of it real memory
-    libcuda/      the door: the C ABI of libcuda.so.1 in front of sim
+    libcuda/      the door: the C ABI of libcuda.so.1 in front of sim; libnvml/: NVML by the same door
     driver.py     drop-in for cuda.bindings._v2.driver whose errors say why
     multimem.py   store, load_reduce and reduce through a multicast address, with numpy arrays
     why/          from logs, statuses, calls to a cause, its evidence and a remedy: `cumulticast.explain`
+    doctor/       whether multicast can work on the machine at hand, and if not, why
     launch.py     start a program on a machine; ranks.py: start many
     testing/      pytest fixtures for your own tests
     cli/          the command line

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 from command_line import cumulticast
 
+from cumulticast.sim.injection import STATES, VALUES
+
+DIAGNOSES = tomllib.loads((Path(__file__).parents[2] / "docs/data/diagnoses.toml").read_text())["diagnosis"]
 QUICK = ("driver", "devices", "fabric", "trial")
 
 
@@ -29,27 +34,19 @@ def result(report: dict[str, Any], check: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("fault", "cause", "multicast"),
-    [
-        ("fm=stopped", "fm-not-running", "cannot"),
-        ("fm=never", "fm-not-running", "cannot"),
-        ("fm=starting:60", "fabric-registration-pending", "cannot"),
-        ("fm=stalled:0.7", "fm-transient-stall", "works"),
-        ("fm=stalled:60", "fm-transient-stall", "cannot"),
-        ("fm=restarted", "fm-stale-registration", "cannot"),
-        ("fm=restarted:1", "fm-stale-registration", "cannot"),
-        ("state=illegal", "fabric-bad-state", "cannot"),
-        ("imex=none", "imex-channel-missing", "works"),
-        ("slots=128", "multicast-slots-exhausted", "cannot"),
-        ("cliques=2,2", "clique-mismatch", "cannot"),
-        ("memory=1048576", "device-memory-exhausted", "cannot"),
-        ("fail:cuMulticastBindMem:nth=1:status=802", "fm-transient-stall", "works"),
-        ("fail:cuMulticastBindMem:status=CUDA_ERROR_ILLEGAL_STATE", "fabric-bad-state", "works"),
-    ],
+    [pytest.param(one["fault"], one["cause"], one["multicast"], id=one["fault"]) for one in DIAGNOSES],
 )
 def test_a_fault_is_diagnosed(fault: str, cause: str, multicast: str) -> None:
     code, report = examined("--devices", "4", "--fault", fault)
     assert causes(report)[0] == cause, report
     assert (code, report["multicast"]) == (1, multicast), report["why"]
+
+
+def test_every_kind_of_state_fault_is_among_them() -> None:
+    known = {f"{kind}={value}" for kind, values in VALUES.items() for value in values}
+    told = {one["fault"].partition(":")[0] for one in DIAGNOSES}
+    assert known <= told
+    assert set(STATES) - {fault.partition("=")[0] for fault in told} == {"unaligned"}  # which has a rule, and no cause
 
 
 @pytest.mark.parametrize(
