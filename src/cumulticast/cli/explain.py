@@ -21,6 +21,10 @@ EXIT = {"healthy": GOOD, "unrelated": GOOD, "fault": FOUND, "unsupported": FOUND
 
 def describe(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
+    parser.epilog = (
+        "exit codes: 0 healthy, unrelated, or a question answered; 1 a fault, or no multicast here; 2 usage; "
+        "3 the text does not decide"
+    )
     parser.add_argument(
         "what",
         nargs="+",

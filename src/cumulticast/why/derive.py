@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -13,6 +14,7 @@ from cumulticast.why.observation import Observation, Place
 from cumulticast.why.prefixes import time_of
 
 STALL = timedelta(seconds=3)  # Fabric Manager answers a team set-up within one second when it is well
+DAY = timedelta(days=1)
 LATER = timedelta(minutes=5)  # a service that starts with the machine starts sooner than this
 MANY_GROUPS = 100  # of 128 on an HGX board
 MINIMUM = 2 << 20  # bytes; the smallest multicast granularity that any log shows
@@ -96,6 +98,8 @@ def _restarted(notes: Notes) -> Iterator[Observation]:
         yield replace(one, kind="fm-restarted")
     younger = list(_younger(notes))
     yield from younger
+    if notes.has("fm-stop-asked") and notes.has("fm-start-asked"):
+        yield from (replace(one, kind="fm-restarted") for one in notes.of("fm-stop-asked", "fm-start-asked"))
     for stop in [] if younger else notes.of("fm-unit-stopped"):
         started = [
             s
@@ -113,12 +117,23 @@ def _younger(notes: Notes) -> Iterator[Observation]:
     """Compare the start of the service with the boot or the loading of the driver."""
     up = [(one, time_of(one.fact("when"))) for one in notes.of("boot-time")]
     up += [(one, one.time) for one in notes.of("driver-loaded")]
-    for active in notes.of("fm-active"):
-        since = time_of(active.fact("since"))
+    days = max((int(one.fact("days") or 7 * int(one.fact("weeks"))) for one in notes.of("uptime")), default=0)
+    for active in notes.of("fm-active", "fm-since", "fm-unit-started", "fm-banner"):
+        since = time_of(active.fact("since")) or (active.time if active.kind != "fm-active" else None)
+        if days and _ago(active.fact("ago")) and timedelta(days=days) - _ago(active.fact("ago")) > DAY:
+            yield replace(active, kind="fm-restarted")
+            yield replace(notes.of("uptime")[0], kind="fm-restarted")
         for one, when in up:
             if since and when and _apart(when, since) > LATER:
                 yield replace(active, kind="fm-restarted")
                 yield replace(one, kind="fm-restarted")
+
+
+def _ago(text: str) -> timedelta:
+    """Read systemd's age: ``3h 12min``, ``2 weeks 1 day``; nothing is no time."""
+    parts = re.findall(r"(\d+) ?(weeks?|days?|h|min|s)\b", text)
+    units = {"w": 7 * 86400, "d": 86400, "h": 3600, "m": 60, "s": 1}
+    return timedelta(seconds=sum(int(number) * units[unit[0]] for number, unit in parts))
 
 
 def _apart(earlier: datetime, later: datetime) -> timedelta:
@@ -264,7 +279,9 @@ def _odd_sizes(notes: Notes) -> Iterator[Observation]:
     """See a size that is no multiple of the multicast granularity, beside a bind that was refused with 1."""
     if not any(one.code == 1 and one.fact("area") == "multicast" for one in notes.of("failure")):
         return
-    told = [int(one.fact("bytes")) for one in notes.of("granularity")]
+    minimum = [int(one.fact("bytes")) for one in notes.of("granularity")]
+    recommended = [int(one.fact("bytes") or one.fact("more")) for one in notes.of("granularity-recommended")]
+    told = minimum or recommended
     step = max(MINIMUM, min(told, default=0))
     for one in notes.of("size"):
         if int(one.fact("bytes")) % step:

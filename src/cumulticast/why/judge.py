@@ -20,6 +20,8 @@ ESTABLISHED, POSSIBLE = 50, 20
 MOST_QUOTES, OF_A_KIND, MOST_OTHERS = 24, 12, 3
 #: Verdicts that say that nothing is wrong here; other causes beside them would only alarm.
 CALM = ("healthy", "unrelated")
+ALIKE = ("fabric-", "health-", "uuid-", "gpu", "no-switch")  # kinds of which one line says what all say
+OURS = (401, 800, 802, 919)  # CUresults of illegal state, permission, system not ready, fabric not ready
 ABOUT = ("multicast", "fabric", "init")  # areas of failures that may concern this house
 
 
@@ -49,8 +51,13 @@ def judge(notes: Notes) -> Diagnosis:
     if order and order[0].score >= ESTABLISHED:
         return _established(order[0], order[1:], notes)
     possible = [one for one in order if one.score >= POSSIBLE]
-    about = [one for one in notes.of("failure") if one.fact("area") in ABOUT]
+    about = [one for one in notes.of("failure") if _concerns(one)] or notes.of("multicast-error")
     return _undecided(order, notes) if possible or about else _nothing()
+
+
+def _concerns(failure: Observation) -> bool:
+    """Whether a failure may concern this house: by what it was for, or by a status that little else answers."""
+    return failure.fact("area") in ABOUT or failure.code in OURS
 
 
 def _established(best: Ranked, others: Sequence[Ranked], notes: Notes) -> Diagnosis:
@@ -107,7 +114,7 @@ def _undecided(order: Sequence[Ranked], notes: Notes) -> Diagnosis:
     """Say that the text does not decide, and what would."""
     possible = [one for one in order if one.score >= POSSIBLE and one.cause.verdict not in CALM]
     evidence = [one for ranked_one in possible[:2] for one in ranked_one.evidence]
-    failures = [one for one in notes.of("failure") if one.fact("area") in ABOUT]
+    failures = [one for one in notes.of("failure") if _concerns(one)]
     first = _earliest(failures) if failures else None
     settle = [item for one in possible for item in (one.cause.settle or one.cause.checks[:1])]
     return Diagnosis(
@@ -118,7 +125,7 @@ def _undecided(order: Sequence[Ranked], notes: Notes) -> Diagnosis:
         code=first.code if first else None,
         name=_status_name(first.code) if first else None,
         first_rank=first.rank if first else None,
-        quotes=_quotes(evidence or failures),
+        quotes=_quotes(evidence or failures or notes.of("multicast-error")),
         also_possible=tuple(one.cause.slug for one in possible[:MOST_OTHERS]),
         why="Several causes fit what is there, or none does well.",
         checks=tuple(dict.fromkeys(check for one in possible for check in one.cause.checks[:1])),
@@ -132,7 +139,12 @@ def _undecided(order: Sequence[Ranked], notes: Notes) -> Diagnosis:
 
 
 def _first_failure(cause: Cause, evidence: Iterable[Observation], notes: Notes) -> Observation | None:
-    """Pick the failure whose status is the cause's: the earliest among the evidence, else among all that fit."""
+    """Pick the failure whose status is the cause's: the earliest among the evidence, else among all that fit.
+
+    A failure of another origin has no status here.
+    """
+    if cause.verdict == "unrelated" and not cause.statuses:
+        return None
     cited = [one for one in evidence if one.code is not None]
     if cited:
         return _earliest(cited)
@@ -179,7 +191,7 @@ def _quotes(evidence: Iterable[Observation]) -> tuple[Quote, ...]:
     taken: dict[str, int] = {}
     said: set[tuple[str, str]] = set()
     for one in evidence:
-        if (one.kind, one.text) in said and one.rank is None and one.code is None:
+        if (one.kind, one.text) in said and one.kind.startswith(ALIKE):
             continue  # eight GPUs that say the same
         said.add((one.kind, one.text))
         taken[one.kind] = taken.get(one.kind, 0) + (str(one.place) not in seen)

@@ -14,7 +14,7 @@ _STATES = ("active", "inactive", "failed", "activating", "deactivating", "unknow
 _FM = re.compile(r"(?:nvidia-)?fabric-?manager")
 _UNITS = re.compile(r"is-(?P<what>active|enabled)\s+(?P<units>[\w .@-]+)")
 _HEADER = re.compile(r"^[●○×*↻x]?\s*nvidia-fabric-?manager\.service - ")
-_ACTIVE = re.compile(r"^\s*Active: (?P<state>\w+)(?:.* since (?P<since>.*?)(?:;|$))?")
+_ACTIVE = re.compile(r"^\s*Active: (?P<state>\w+)(?:.* since (?P<since>.*?)(?:; (?P<ago>.*) ago|;|$))?")
 
 
 def _asked(line: Line) -> Iterator[Observation]:
@@ -40,7 +40,9 @@ def _status(line: Line) -> Iterator[Observation]:
     for later in line.following(12):
         found = _ACTIVE.match(later.text)
         if found:
-            yield observed(later, _state_kind(found["state"]), state=found["state"], since=found["since"])
+            yield observed(
+                later, _state_kind(found["state"]), state=found["state"], since=found["since"], ago=found["ago"]
+            )
             return
 
 

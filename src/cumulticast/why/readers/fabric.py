@@ -62,6 +62,15 @@ def _csv(line: Line) -> Iterator[Observation]:
         yield observed(line, "fabric", state=found["state"], status=found["status"])
 
 
+def _told(line: Line) -> Iterator[Observation]:
+    """Read what monitors print: ``fabric state: In Progress``."""
+    found = re.search(
+        r"(?i)\bfabric[ ._-]?state\b[\"' ]*[:=][\"' ]*(completed|in[ _]progress|not[ _]started)", line.text
+    )
+    if found:
+        yield observed(line, "fabric", state=found[1].replace("_", " ").title())
+
+
 def _attached(line: Line) -> Iterator[Observation]:
     found = re.match(r"\s*Attached GPUs\s*: *(\d+)", line.text)
     if found:
@@ -98,6 +107,7 @@ def _mnnvl(line: Line) -> Iterator[Observation]:
 SIGNS = (
     Sign(("fabric",), _section),
     Sign(("completed", "in progress", "not started"), _csv),
+    Sign(("fabric state", "fabric_state", "fabric.state", "fabricstate"), _told),
     Sign(("attached gpus",), _attached),
     Sign(("isactive",), _partition),
     Sign(("mnnvl busid",), _mnnvl),

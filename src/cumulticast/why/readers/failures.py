@@ -29,7 +29,9 @@ _NCCL = re.compile(
 _PLACE = re.compile(r"\b(?P<file>(?:transport/)?nvls\.cc|mnnvl\.cc|allocator\.cc):(?P<at>\d+)")
 _NOT_A_FAILURE = re.compile(
     r"Search for `cudaError|unhandled cuda error|\bok$|# noqa|ATTRIBUTE_|\braise RuntimeError"
-    r"|^\s*(?:if|return|def|assert|import) "
+    r"|^\s*(?:if|elif|return|def|assert|import|case|except) |[!=]= *(?:CUDA_ERROR|cudaError|CUresult)"
+    r"|CUDA_ERROR_\w+ *= *\d+,?$|\b(?:may|can|might|will) (?:return|answer|report|fail with)\b"
+    r"|(?i:\b(?:if|when|in case) (?:you|your|it|this|the call|we) (?:see|sees|get|gets|hit|hits|answers?|returns?)\b)"
 )
 _MULTICAST = re.compile(
     r"(?i)multicast|nvls|symm_?(?:etric_?)?mem|SymmDeviceMemory|mnnvl|rendezvous|NVLink SHARP|map_block|nvshmem"
@@ -39,7 +41,8 @@ _INIT = re.compile(
     r"(?i)cudaGetDeviceCount|cudaSetDevice|cudaFree\(0|\bcuInit\b|_cuda_init|cuda initiali[sz]ation|init cuda"
     r"|creating client|deviceQuery|device vector|torch\._C\._cuda|CUDA initialization|THCGeneral|DeviceCount"
 )
-_TRACEBACK = re.compile(r'^\s+File "|^\s+|^#\d+ |^Traceback|^Exception raised|^C\+\+')
+_TRACEBACK = re.compile(r'^>>> |^In \[|^\s+File "|^\s+|^#\d+ |^Traceback|^Exception raised|^C\+\+')
+_RANK = re.compile(r"(?i)\b(?:on |by )?rank[ =:#]{0,2}(?P<rank>\d{1,6})\b")
 _GRACEFUL = re.compile(r"Proceeding without|[Gg]racefully|falling back|NCCL INFO")
 _ON = re.compile(r" on (?P<host>[\w.-]+), rank = (?P<rank>\d+) in ")
 
@@ -60,6 +63,7 @@ def _failure(line: Line) -> Iterator[Observation]:
         "runtime": runtime_call_in(text) or next(filter(None, map(runtime_call_in, above[:3])), None),
         "graceful": "yes" if _GRACEFUL.search(text) else None,
         "area": _area(line, call, code, above, nccl is not None),
+        **_groups(_RANK, text),
         **_groups(_PLACE, text),
         **_groups(_NCCL, text),
         **_groups(_ON, text),
@@ -86,7 +90,7 @@ def _above(line: Line, count: int = 24) -> list[str]:
     """Answer the lines of the traceback that ends here, the nearest first."""
     texts: list[str] = []
     for earlier in line.preceding(count):
-        if not _TRACEBACK.match(earlier.text):
+        if not _TRACEBACK.match(earlier.text) and not earlier.raw.startswith(">>> "):
             break
         texts.append(earlier.text)
         if earlier.text.startswith("Traceback"):
