@@ -252,7 +252,7 @@ def shareable_memory(object_shareable: bool, object_imported: bool, memory_share
 
 @rule(
     "MC329",
-    "the same memory is bound at one place only",
+    "an object holds the same memory at one place only",
     calls=BINDS,
     kind="undefined",
     status=Status.INVALID_VALUE,
@@ -261,24 +261,24 @@ def shareable_memory(object_shareable: bool, object_imported: bool, memory_share
     source=(
         Note(
             "settled here",
-            "no document says whether one memory may be bound twice; strict refuses, hardware accepts",
+            "no document says whether an object may hold one memory twice; strict refuses, hardware accepts",
         ),
         Note("public report", "several clients bind one buffer into an object per team, and it works"),
     ),
     spec=("B19",),
 )
 def memory_bound_once(mem_offset: int, size: int, bound_offset: int, bound_size: int) -> str | None:
-    """Know that binding the same bytes a second time is not described anywhere.
+    """Know that binding the same bytes into one object a second time is not described anywhere.
 
-    It works on hardware: NCCL and others bind one window into one object per team. Stores through both
-    objects then meet in the same bytes, ordered only as aliases are. Profile `hardware` accepts it with a
-    finding.
+    A store through the object then meets itself in the same bytes. Profile `hardware` accepts it with a finding.
+    Into several objects the same memory may be bound, in both profiles: NCCL and others bind one window into one
+    object per team, and no sentence speaks against it.
 
         multicast_bind_mem(mc_a, 0, mem, 0, size, 0)
-        multicast_bind_mem(mc_b, 0, mem, 0, size, 0)      # undescribed: refused in strict
-        multicast_bind_mem(mc_b, 0, other, 0, size, 0)    # good
+        multicast_bind_mem(mc_a, size, mem, 0, size, 0)   # undescribed: refused in strict
+        multicast_bind_mem(mc_b, 0, mem, 0, size, 0)      # good: another object
 
-    Fix: give each object memory, or a part of it, of its own.
+    Fix: bind another part of the memory there, or other memory.
     """
     if not overlap(mem_offset, size, bound_offset, bound_size):
         return None
