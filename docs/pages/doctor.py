@@ -21,7 +21,8 @@ Exit code: 0 it works · 1 it cannot, or something is wrong (a cause or a rule i
 Outcomes: *ok* · *partial*: there, with something lacking · *missing*: not there, or unusable · *not-available*:
 cannot be asked here · *crashed*: the check came to no end. Multicast *cannot* work when one of """
 REAL = """On a real driver a stale registration shows only in a bind, and a stall only while it lasts; there *works*
-means that every query says so. The log of the Fabric Manager, where it can be read, is explained like any other text."""
+means that every query says so. The log of the Fabric Manager, where it can be read, is explained like any other
+text."""
 
 
 def pages() -> Iterator[tuple[str, str]]:
