@@ -76,7 +76,7 @@ def observe(inputs: Iterable[tuple[str, BinaryIO]]) -> Notes:
     """Answer what the readers see, completed, without a judgement."""
     notes, session = Notes(), readers.Session()
     for name, stream in inputs:
-        for line in telling_lines(stream, name, readers.words()):
+        for line in telling_lines(stream, name, session.words):
             notes.add(session.read(line))
     derive(notes)
     return notes
@@ -97,9 +97,9 @@ def hint(call: str, status: int, rule: str | None = None) -> str | None:
     """
     asked = question([call])
     found = [cause for cause in page.likely(asked.call, status) if asked.call in cause.calls] if asked.call else []
-    if rule is not None and status == Status.INVALID_VALUE:
-        return None  # a wrong argument, which the rule has told in full
     if rule is not None and find(rule).kind != "limit":
+        if status == Status.INVALID_VALUE:
+            return None  # a wrong argument, which the rule has told in full
         found = [cause for cause in found if rule in cause.rules]
     if not found:
         return None

@@ -1,13 +1,15 @@
 """Read inputs as a stream and pick the lines that may tell something.
 
-100 MB of NCCL log hold a handful of telling lines. So a block is searched as bytes for the words that the signs name
-(``bytes.find`` runs at gigabytes a second), and only lines with such a word reach a regular expression.
+100 MB of NCCL log hold a handful of telling lines. So lines that NCCL repeats by the thousand and that never tell
+anything are blanked first, a block is then searched as bytes for the words that the signs name (``bytes.find`` runs at
+a gigabyte a second), and only lines with such a word reach the signs.
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -17,6 +19,11 @@ from cumulticast.why.prefixes import Stripped, strip
 BLOCK = 4 << 20
 AROUND = 64 << 10  # bytes of context that stay readable before and behind the lines of a block
 LONGEST = 4000  # characters of a line that are looked at
+#: What NCCL says of every channel and every collective.
+_CHATTER = re.compile(
+    rb"(?m)^[^\n]*?NCCL INFO (?:Channel |Trees? |Ring |\w+: opCount |Connected all |P2P Chunksize |threadThresholds "
+    rb"|Setting affinity |\d+ coll channels|NET/|Using network |Bootstrap)[^\n]*"
+)
 MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -84,7 +91,7 @@ def made(block: bytes, start: int, number: int, file: str, words: frozenset[str]
     return Line(Place(file, number), text, words, block, start, end)
 
 
-def telling_lines(stream: BinaryIO, file: str, words: Sequence[str]) -> Iterator[Line]:
+def telling_lines(stream: BinaryIO, file: str, words: Callable[[], Sequence[str]]) -> Iterator[Line]:
     """Answer the lines of a stream that hold one of the words (lower case), in their order.
 
     Parameters
@@ -94,12 +101,12 @@ def telling_lines(stream: BinaryIO, file: str, words: Sequence[str]) -> Iterator
     file
         The name by which its lines are cited.
     words
-        What to look for; case does not matter.
+        What to look for, asked for each block; case does not matter.
     """
-    needles = {word: word.encode() for word in words}
     number = 1  # of the line at `fresh`
     for block, fresh, last in _blocks(stream):
         stop = len(block) if last else block.rfind(b"\n", 0, max(fresh, len(block) - AROUND)) + 1
+        needles = {word: word.encode() for word in words()}
         for start, found in _hits(block, fresh, stop, needles):
             number += block.count(b"\n", fresh, start)
             fresh = start
@@ -111,7 +118,7 @@ def _blocks(stream: BinaryIO) -> Iterator[tuple[bytes, int, bool]]:
     """Cut a stream into blocks that overlap: the bytes, where the unread lines begin, and whether it is the last."""
     block, fresh = b"", 0
     for piece, last in _with_last(_utf8(stream)):
-        block += piece
+        block += _CHATTER.sub(b"", piece)
         yield block, fresh, last
         stop = block.rfind(b"\n", 0, max(fresh, len(block) - AROUND)) + 1
         stop = max(stop, fresh)

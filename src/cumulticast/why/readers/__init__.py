@@ -11,6 +11,7 @@ from cumulticast.why.readers import commands, fabric, failures, stacks, topology
 from cumulticast.why.reading import Line
 from cumulticast.why.signs import Sign, written
 
+OUR_HINT = "likely cause: "
 ENOUGH = 4000  # lines
 
 
@@ -47,12 +48,21 @@ class Session:
     def read(self, line: Line) -> Iterator[Observation]:
         """Ask every sign that has a word in the line, each once."""
         lower = line.raw.lower()
+        if OUR_HINT in lower:
+            return  # our own guess on an error is no evidence
         done: set[int] = set()
         for needle in sorted(line.words):
             for word, sign in _needles()[needle]:
                 if id(sign) not in done and word in lower and self._curious(sign):
                     done.add(id(sign))
                     yield from sign.read(line)
+
+    def words(self) -> list[str]:
+        """Answer the words that some sign still wants to see."""
+        full = {key for key, count in self.asked.items() if count > ENOUGH}
+        return [
+            word for word, pairs in _needles().items() if any(sign.every or id(sign) not in full for _, sign in pairs)
+        ]
 
     def _curious(self, sign: Sign) -> bool:
         count = self.asked[id(sign)] = self.asked.get(id(sign), 0) + 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from cumulticast.why.calls import call_in, runtime_call_in
 from cumulticast.why.observation import Observation
@@ -44,6 +45,7 @@ _INIT = re.compile(
 _TRACEBACK = re.compile(r'^>>> |^In \[|^\s+File "|^\s+|^#\d+ |^Traceback|^Exception raised|^C\+\+')
 _RANK = re.compile(r"(?i)\b(?:on |by )?rank[ =:#]{0,2}(?P<rank>\d{1,6})\b")
 _GRACEFUL = re.compile(r"Proceeding without|[Gg]racefully|falling back|NCCL INFO")
+_CPP_TRACE = re.compile(r"^\s*(?:Exception raised from|C\+\+ Captured|#\d+ |frame #\d+|\s+\S)")
 _ON = re.compile(r" on (?P<host>[\w.-]+), rank = (?P<rank>\d+) in ")
 
 
@@ -98,6 +100,11 @@ def _above(line: Line, count: int = 24) -> list[str]:
     return texts
 
 
+def _below(line: Line) -> str:
+    """Join the lines of the C++ trace that torch prints below an error."""
+    return " ".join(takewhile(_CPP_TRACE.match, (later.text for later in line.following(8))))
+
+
 def _call_above(above: list[str]) -> str | None:
     return next(filter(None, map(call_in, above[:8])), None)
 
@@ -106,7 +113,7 @@ def _call_below(line: Line, code: int) -> str | None:
     """Name the call that torch's C++ frames below an error point to: map_block maps and gives access to peers."""
     if "CUDA driver error" not in line.text:
         return None
-    below = " ".join(later.text for later in line.following(8))
+    below = _below(line)
     return "cuMemSetAccess" if code == 101 and "map_block" in below else None
 
 
@@ -127,7 +134,7 @@ def _area(line: Line, call: str | None, code: int, above: list[str], nccl: bool)
             "multicast" if _MULTICAST.search(near) and call != "cuMemCreate" else "fabric" if code != 2 else _kind(near)
         )
     if "CUDA driver error" in text:
-        near += " ".join(later.text for later in line.following(8))
+        near += _below(line)
     if call == "cuInit" or _INIT.search(near):
         return "init"
     return _kind(near) if _MULTICAST.search(near) else "init" if code in (802, 803) else "other"

@@ -49,5 +49,6 @@ def _listed(line: Line) -> Iterator[Observation]:
         yield observed(line, "stack", process=next(filter(None, found.groups())))
 
 
-_NAMES = tuple(sorted({name.lower() for names in _KINDS.values() for name in names if not name.endswith("_v2")}))
-SIGNS = (Sign(_NAMES, _frame), Sign(("process ", "pid "), _listed))
+#: How py-spy and gdb name the libraries of these functions.
+_FRAMES = ("(nccl/", "(libnccl", " in nccl", "(libcuda", " in cumulticastbind", "cumulticastbind")
+SIGNS = (Sign(_FRAMES, _frame), Sign(("process ", "pid "), _listed))
