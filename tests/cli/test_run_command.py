@@ -108,6 +108,13 @@ def test_a_fault_reaches_the_driver() -> None:
     assert python(code, "--fault", "fm=stopped", "--fault", "slots=3").stdout == "0\n"
 
 
+def test_a_fault_that_the_machine_cannot_have_is_a_usage_error() -> None:
+    done = python("pass", "--devices", "4", "--fault", "cliques=2,3")
+    assert done.returncode == 2
+    assert "fault 'cliques=2,3': cliques (2, 3): each needs a device and hgx-h100-8 has 4" in done.stderr
+    assert python("pass", "--devices", "4", "--fault", "cliques=2,2").returncode == 0
+
+
 def test_a_block_limit_ends_a_blocked_bind() -> None:
     code = BIND_BEYOND.replace("num_devices, prop.size_ = 1", "num_devices, prop.size_ = 2")
     start = time.monotonic()
@@ -147,9 +154,7 @@ def test_nothing_is_left_behind() -> None:
 
 
 def test_an_earlier_library_path_stays_behind_ours() -> None:
-    done = run(
-        "--", "printenv", "LD_LIBRARY_PATH", env=clean_environment(LD_LIBRARY_PATH="/opt/one:/opt/two")
-    )
+    done = run("--", "printenv", "LD_LIBRARY_PATH", env=clean_environment(LD_LIBRARY_PATH="/opt/one:/opt/two"))
     first, *rest = done.stdout.strip().split(":")
     assert "cumulticast-" in first
     assert rest == ["/opt/one", "/opt/two"]

@@ -13,7 +13,7 @@ from cumulticast.cli.many import run_many
 from cumulticast.cli.supervise import supervise
 from cumulticast.ranks import places
 from cumulticast.sim.driver import PROFILES, Options
-from cumulticast.sim.injection import parse
+from cumulticast.sim.injection import fit, parse
 from cumulticast.sim.shared import World, WorldError
 from cumulticast.sim.trace_file import VARIABLE, TraceFile
 
@@ -22,7 +22,8 @@ def describe(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.usage = "cumulticast run [options] -- COMMAND [argument ...]"
     parser.epilog = (
-        "Exit code: the command's own, 128 + N after signal N; with --ranks that of the lowest rank whose code is not 0."
+        "Exit code: the command's own, 128 + N after signal N; "
+        "with --ranks that of the lowest rank whose code is not 0."
     )
     machine_options.describe(parser)
     add = parser.add_argument
@@ -72,7 +73,7 @@ def execute(args: argparse.Namespace) -> int:
     if not command:
         raise UsageError("no command; write it behind --, as in: cumulticast run -- python program.py")
     options = _options(args)
-    machine_options.chosen(options.machine, options.devices, options.nodes)
+    _check_faults(options)
     try:
         with launch.machine(options) as world:
             env = launch.environment(options, world.path, os.environ) | _traced(args.trace, world)
@@ -81,6 +82,15 @@ def execute(args: argparse.Namespace) -> int:
             seats = places(args.ranks, world.machine, spread=args.nodes is not None)
             return run_many(command, env, seats, world)
     except (FileNotFoundError, WorldError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _check_faults(options: Options) -> None:
+    """Refuse a machine that is none, and faults that it cannot have."""
+    machine = machine_options.chosen(options.machine, options.devices, options.nodes)
+    try:
+        fit(options.faults, machine)
+    except ValueError as error:
         raise UsageError(str(error)) from None
 
 

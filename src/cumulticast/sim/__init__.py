@@ -57,19 +57,15 @@ def start(
     """
     from cumulticast.libcuda import serve
     from cumulticast.sim.driver import Driver, Options
-    from cumulticast.sim.injection import parse
 
     if serve.SERVER.driver is not None and not serve.SERVER.driver.closed:
         raise RuntimeError("a simulated machine runs in this process already; sim.stop() it first, or sim.reset()")
-    specs = tuple(faults)
-    for spec in specs:
-        parse(spec)
     options = Options(
         machine=machine,
         devices=devices,
         nodes=nodes,
         profile=profile,
-        faults=specs,
+        faults=tuple(faults),
         block_limit=block_limit,
         hopeless=hopeless,
     )

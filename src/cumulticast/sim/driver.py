@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar
 
 from cumulticast.rules import Refused, Rule, Status
-from cumulticast.sim.injection import Faults
+from cumulticast.sim.injection import Faults, fit
 from cumulticast.sim.log import ErrorLog
 from cumulticast.sim.machine import Machine, load
 from cumulticast.sim.process import Process
@@ -141,6 +141,7 @@ class Driver:
         from cumulticast.sim import worlds  # only who makes a world needs to know of others
 
         machine = load(options.machine, devices=options.devices, nodes=options.nodes)
+        fit(options.faults, machine)
         return World.create(machine, profile=options.profile, faults=options.faults, path=worlds.place())
 
     def initialise(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from cumulticast.rules import Refused, Status
 
 if TYPE_CHECKING:
+    from cumulticast.sim.machine import Machine
     from cumulticast.sim.shared import World
 
 STATES = ("fm", "state", "imex", "slots", "cliques", "unaligned", "memory")
@@ -83,6 +85,23 @@ def parse(spec: str) -> Fault:
     return Fault(kind, value, rest)
 
 
+def fit(specs: Iterable[str], machine: Machine) -> None:
+    """Hold specifications to the machine that they are meant for.
+
+    Raises
+    ------
+    ValueError
+        One is none, or the machine cannot be split so.
+    """
+    for spec in specs:
+        fault = parse(spec)
+        if fault.kind == "cliques":
+            try:
+                machine.with_cliques(*map(int, fault.value.split(",")))
+            except ValueError as error:
+                raise ValueError(f"fault {spec!r}: {error}") from None
+
+
 def _check_argument(spec: str, value: str, argument: str) -> None:
     """Hold what follows the colon of a state to what that state takes."""
     if value in ("starting", "stalled"):
@@ -146,8 +165,7 @@ class Faults:
 
     def set(self, *specs: str) -> None:
         """Add faults to those in force, for every process of the world; a state replaces its like."""
-        for spec in specs:
-            parse(spec)
+        fit(specs, self._world.machine)
         kinds = {parse(spec).kind for spec in specs if parse(spec).kind in STATES}
         kept = [spec for spec in self.specs if parse(spec).kind not in kinds]
         self._world.set_faults((*kept, *specs))
