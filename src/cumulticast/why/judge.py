@@ -69,7 +69,7 @@ def _established(best: Ranked, others: Sequence[Ranked], notes: Notes) -> Diagno
         verdict=cause.verdict,
         cause=cause.slug,
         title=cause.title,
-        call=_call(cause, best.evidence, first, notes),
+        call=None if _elsewhere(cause) else _call(cause, best.evidence, first),
         code=first.code if first else None,
         name=_status_name(first.code) if first else None,
         first_rank=first.rank if first else None,
@@ -143,7 +143,7 @@ def _first_failure(cause: Cause, evidence: Iterable[Observation], notes: Notes) 
 
     A failure of another origin has no status here.
     """
-    if cause.verdict == "unrelated" and not cause.statuses:
+    if _elsewhere(cause):
         return None
     cited = [one for one in evidence if one.code is not None]
     if cited:
@@ -159,7 +159,12 @@ def _earliest(ones: Sequence[Observation]) -> Observation:
     return ones[0]
 
 
-def _call(cause: Cause, evidence: Sequence[Observation], first: Observation | None, notes: Notes) -> str | None:
+def _elsewhere(cause: Cause) -> bool:
+    """Whether the cause is of another origin and has no status that is worth to be told here."""
+    return cause.verdict == "unrelated" and not cause.statuses
+
+
+def _call(cause: Cause, evidence: Sequence[Observation], first: Observation | None) -> str | None:
     if first:
         shown = first.call or next((one.call for one in evidence if one.code == first.code and one.call), None)
         sole = cause.calls[0] if first.fact("file") and len(cause.calls) == 1 else None

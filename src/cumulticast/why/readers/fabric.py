@@ -12,6 +12,7 @@ from cumulticast.why.signs import Sign, observed
 _FIELD = re.compile(r"^(?P<indent>\s*)(?P<name>[A-Z][\w ]*?)\s*:\s*(?P<value>\S.*?)\s*$")
 _HEALTH = ("Summary", "Bandwidth", "Route Recovery in progress", "Route Unhealthy", "Access Timeout Recovery",
            "Incorrect Configuration", "Partition Assigned")  # fmt: skip
+_GOOD = {"Summary": ("Healthy", "N/A", "Not Supported"), "Partition Assigned": ("True", "N/A", "Not Supported")}
 _CSV = re.compile(r"(?:^|[,\s])(?P<state>Completed|In Progress|Not Started)\s*,\s*(?P<status>[^,]+?)\s*$")
 
 
@@ -43,16 +44,13 @@ def _section(line: Line) -> Iterator[Observation]:
 
 def _health(fields: dict[str, tuple[Line, str]]) -> Iterator[Observation]:
     for name in _HEALTH:
-        if name in fields:
-            line, value = fields[name]
-            good = value in ("Healthy", "Full", "False", "None", "N/A", "Not Supported") or (name, value) == (
-                "Partition Assigned",
-                "True",
-            )
-            if not good:
-                yield observed(line, "health-bad", field=name.replace(" ", "_"), value=value)
-            elif name == "Summary" and value == "Healthy":
-                yield observed(line, "health-good")
+        if name not in fields:
+            continue
+        line, value = fields[name]
+        if value not in _GOOD.get(name, ("Full", "False", "None", "N/A", "Not Supported")):
+            yield observed(line, "health-bad", field=name.replace(" ", "_"), value=value.replace(" ", "_"))
+        elif value == "Healthy":
+            yield observed(line, "health-good")
 
 
 def _csv(line: Line) -> Iterator[Observation]:
@@ -87,10 +85,11 @@ def _partition(line: Line) -> Iterator[Observation]:
 def _mask_is_bad(mask: int) -> bool:
     """Decode a health mask: 2-bit fields in which 1 is bad and 2 good; bits 11:8 a configuration (0, 1 good).
 
-    Source: nvlink_inband_msg.h. 0xaa, 0x80 and 0x1aa are healthy.
+    Source: nvlink_inband_msg.h. 0xaa, 0x80 and 0x1aa are healthy. Bits 13:12 tell whether a partition is assigned,
+    where none needs to be; a missing one shows in the configuration.
     """
     fields = [mask >> shift & 3 for shift in (0, 2, 4, 6)]
-    return 1 in fields or (mask >> 8 & 0xF) > 1 or (mask >> 12 & 3) == 1
+    return 1 in fields or (mask >> 8 & 0xF) > 1
 
 
 def _mnnvl(line: Line) -> Iterator[Observation]:
