@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import signal
 
 import pytest
 from nvml_here import handles, initialised
@@ -80,3 +81,31 @@ def test_each_field_has_a_status_of_its_own(cuda_machine: CudaMachine) -> None:
         assert [one.value.uiVal for one in found[:2]] == [18, 26562]
     finally:
         pynvml.nvmlShutdown()
+
+
+def test_what_a_signal_handler_raises_reaches_the_caller(
+    cuda_machine: CudaMachine, capfd: pytest.CaptureFixture[str]
+) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise Stop
+
+    def ask_until_stopped() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0.005)
+        while True:
+            nvml.device_get_memory_info_v2(handle)
+
+    before = signal.signal(signal.SIGALRM, stop)
+    with initialised() as nvml:
+        handle = handles(nvml)[0]
+        try:
+            for _ in range(20):
+                with pytest.raises(Stop):
+                    ask_until_stopped()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        assert nvml.device_get_memory_info_v2(handle).total
+    assert capfd.readouterr().err == ""

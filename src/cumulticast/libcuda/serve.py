@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import signal
 import sys
 import threading
 import traceback
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from cumulticast.libcuda import lookup
 from cumulticast.libcuda._door import ffi, lib
 from cumulticast.libcuda.glue import Function, make
+from cumulticast.libcuda.signals import raised_by_signal
 from cumulticast.libcuda.table import Entry, by_symbol
 from cumulticast.rules import Refused, Status, broken, general
 from cumulticast.sim import calls, trouble
@@ -145,13 +145,6 @@ def failed(error: BaseException, index: int, thread: int) -> int | tuple[int, in
     print(f"cumulticast: {entry.symbol} failed inside the simulator (please report):", file=sys.stderr)
     traceback.print_exception(error)
     return int(Status.UNKNOWN)
-
-
-def raised_by_signal(error: BaseException) -> bool:
-    """Tell whether an exception comes from a signal handler that ran between two lines of ours."""
-    handlers = [getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()]
-    frames = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
-    return isinstance(error, KeyboardInterrupt) or any(code in frames for code in handlers if code)
 
 
 def bad_argument(driver: Driver, entry: Entry, fault: int) -> Refused:

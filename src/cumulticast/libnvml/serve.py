@@ -9,6 +9,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from cumulticast.libcuda.signals import raised_by_signal
 from cumulticast.libcuda.table import Entry
 from cumulticast.libnvml import calls
 from cumulticast.libnvml._door import ffi, lib
@@ -109,6 +110,9 @@ def failed(error: BaseException, index: int, thread: int) -> int | tuple[int, An
     """Turn what a handler raised into a status, with outputs if there are any."""
     del thread
     call = ENTRIES[index].symbol
+    if not isinstance(error, Refused) and raised_by_signal(error):
+        lib.redeliver(id(error))
+        return int(Status.UNKNOWN)
     if not isinstance(error, Refused):
         print(f"cumulticast: {call} failed inside the simulator (please report):", file=sys.stderr)
         traceback.print_exception(error)
