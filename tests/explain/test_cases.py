@@ -76,3 +76,24 @@ def test_our_cases_are_well_formed(case: Case) -> None:
     }
     assert set(case.expected["evidence"]) <= lines
     assert json.dumps(case.expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "rank"),
+    [
+        ("001-nccl2185-four-gpus", 2),  # one process with four devices
+        ("002-nccl2297-smi-fmlog", 5),
+        ("009-b200-eight-ranks", 6),
+        ("011-ray-eight-workers", 4),
+        ("025-gb200-two-trays", 5),  # device 1 of the second tray
+        ("026-nvbandwidth-two-hosts", 8),
+        ("029-vllm-tp2-desktop", 1),
+        ("034-cvm-tp8-serving", 0),
+        ("045-symm-pool-setup", 5),
+        ("047-docker-bench", 1),
+        ("018-hosted-job-h200x8", None),
+    ],
+)
+def test_the_first_failing_rank(name: str, rank: int | None) -> None:
+    case = next(case for case in GIVEN if case.id == name)
+    assert explain(case.inputs).first_rank == rank

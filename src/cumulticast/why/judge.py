@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from cumulticast.rules.status import Status
 from cumulticast.why.causes import Cause, causes
+from cumulticast.why.derive import COMPLAINTS
 from cumulticast.why.diagnosis import Diagnosis, Quote
 from cumulticast.why.notes import Notes
 from cumulticast.why.observation import Observation
@@ -72,7 +73,7 @@ def _established(best: Ranked, others: Sequence[Ranked], notes: Notes) -> Diagno
         call=None if _elsewhere(cause) else _call(cause, best.evidence, first),
         code=first.code if first else None,
         name=_status_name(first.code) if first else None,
-        first_rank=first.rank if first else None,
+        first_rank=_first_rank(best.evidence, first),
         quotes=_quotes(best.evidence),
         also_possible=tuple(more),
         why=cause.mechanism + _first_words(best.evidence, first, notes),
@@ -162,6 +163,13 @@ def _earliest(ones: Sequence[Observation]) -> Observation:
 def _elsewhere(cause: Cause) -> bool:
     """Whether the cause is of another origin and has no status that is worth to be told here."""
     return cause.verdict == "unrelated" and not cause.statuses
+
+
+def _first_rank(evidence: Iterable[Observation], first: Observation | None) -> int | None:
+    """Name the rank of the first failure, or of the first complaint where no call failed."""
+    if first is not None:
+        return first.rank
+    return next((one.rank for one in evidence if one.kind in COMPLAINTS and one.rank is not None), None)
 
 
 def _call(cause: Cause, evidence: Sequence[Observation], first: Observation | None) -> str | None:
