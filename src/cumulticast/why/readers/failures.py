@@ -64,6 +64,7 @@ def _failure(line: Line) -> Iterator[Observation]:
         "call": call,
         "runtime": runtime_call_in(text) or next(filter(None, map(runtime_call_in, above[:3])), None),
         "graceful": "yes" if _GRACEFUL.search(text) else None,
+        "tool": "sanitizer" if "Program hit" in text else None,
         "area": _area(line, call, code, above, nccl is not None),
         **_groups(_RANK, text),
         **_groups(_PLACE, text),

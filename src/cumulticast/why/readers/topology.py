@@ -46,8 +46,9 @@ def _matrix(line: Line) -> Iterator[Observation]:
     elif "OK" not in links and "X" in cells:
         if links & _PCIE:
             yield observed(line, "topo-pcie", links=" ".join(sorted(links)))
-        elif links and all(cell.startswith("NV") for cell in links):
-            yield observed(line, "topo-nvlink", gpus=str(width))
+        elif links and all(re.fullmatch(r"NV\d+", cell) for cell in links):
+            switched = width >= 4 or max(int(cell[2:] or 0) for cell in links) >= 18
+            yield observed(line, "topo-nvlink" if switched else "topo-bridge", gpus=str(width))
 
 
 def _width(line: Line, row: int) -> int:
