@@ -1,4 +1,4 @@
-"""What the clients are written with: ranks that talk to each other, and calls that note what the driver says of them."""
+"""What the clients are written with: ranks that talk to each other, and calls that note what the driver says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NVSHMEM, mscclpp, FlashInfer, TensorRT-LLM and ThunderKittens: windows, several mappings, and teardowns that skip steps.
+"""NVSHMEM, mscclpp, FlashInfer, TensorRT-LLM, ThunderKittens: windows, views, and teardowns that skip steps.
 
 Only the order and the arguments of the driver calls, as public sources have them; no line of those is here.
 """

@@ -291,7 +291,7 @@ static bool site_directory(char *site)
  * at the end of sys.path for the time, so that programs of another environment find it too. */
 static int import_server(void *python)
 {
-    char site[PATH_MAX + 1], code[PATH_MAX * 2 + 600];
+    char site[PATH_MAX + 1], code[PATH_MAX * 2 + 2000];
     PYTHON(PyRun_SimpleString);
     if (!p_PyRun_SimpleString || !site_directory(site)) return -1;
     snprintf(code, sizeof code,
@@ -302,13 +302,27 @@ static int import_server(void *python)
              "    sys.path.extend(extra)\n"
              "    sys.path.insert(0, site)\n" /* this library's own package, not another copy of it */
              "    try:\n"
-             "        import " DOOR_SERVER " as serve\n"
-             "        serve.start_from_host()\n"
+             "        struck = None\n" /* what a signal handler raised meanwhile: it must not end the start */
+             "        for left in reversed(range(50)):\n"
+             "            try:\n"
+             "                import " DOOR_SERVER " as serve\n"
+             "                serve.start_from_host()\n"
+             "                break\n"
+             "            except BaseException as error:\n"
+             "                if not left or not _by_signal(error): raise\n"
+             "                struck = error\n"
+             "        if struck is not None: serve.lib.redeliver(id(struck))\n"
              "    finally:\n"
              "        sys.path.remove(site)\n"
              "        for p in extra: sys.path.remove(p)\n"
+             "def _by_signal(error):\n"
+             "    import signal\n"
+             "    codes = [getattr(signal.getsignal(n), '__code__', error) for n in signal.valid_signals()]\n"
+             "    trace = error.__traceback__\n"
+             "    while trace and trace.tb_frame.f_code not in codes: trace = trace.tb_next\n"
+             "    return bool(trace) or isinstance(error, KeyboardInterrupt)\n"
              "_start('%s')\n"
-             "del _start\n", site);
+             "del _start, _by_signal\n", site);
     if (p_PyRun_SimpleString(code) || !serving) {
         SAY("the software driver could not be started (reason above); every call answers 999\n");
         return -1;

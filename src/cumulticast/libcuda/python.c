@@ -137,10 +137,15 @@ static void keep(PyObject *exception)
 /* For Python: an exception that left a handler of ours turned out to be a signal handler's. */
 static void redeliver(uintptr_t exception) { keep(Py_NewRef((PyObject *)exception)); }
 
-/* Runs in the main thread at its next bytecode. */
+/* How deep this thread is in calls that Python answers. */
+static __thread int answering;
+
+/* Runs in the main thread at its next bytecode. That may be ours, when compiled code makes one call after the other (the
+ * bindings look all functions up in a row): then the exception waits for the caller's. */
 static int raise_again(void *unused)
 {
     (void)unused;
+    if (answering) return 0;
     PyObject *exception = raised;
     raised = NULL;
     if (!exception) return 0;
@@ -169,11 +174,16 @@ static int run_signals(void)
 
 /* The status of a call in which a signal handler raised. The exception is raised at the caller's next bytecode, which with
  * bindings that raise on a status is reached only when the status is 0. Nobody sees that 0: the exception comes first.
- * To be asked last: any Python code that runs between would get the exception. */
-static int raise_after_the_call(int status)
+ * A call that came after it (`before`) has its own status. To be asked last: any Python code that runs between would
+ * get the exception. */
+static int raise_after_the_call(int status, int before)
 {
-    return raised && status != DOOR_WAIT && !Py_AddPendingCall(raise_again, NULL) ? 0 : status;
+    if (!raised || Py_AddPendingCall(raise_again, NULL)) return status;
+    return before || status == DOOR_WAIT ? status : 0;
 }
+
+/* A look-up is done again after a signal handler raised in it: the bindings keep what it says for good. */
+static int is_lookup(const struct call *c) { return !strncmp(c->entry->symbol, "cuGetProcAddress", 16); }
 
 /* The call with a bad argument that this thread asks Python about: a trace shows what it was given. */
 static __thread const struct call *bad_call;
@@ -210,11 +220,13 @@ static void collect_again(void)
 static int answer(struct call *c)
 {
     PyGILState_STATE state = PyGILState_Ensure();
-    int status = -2;
+    int status = -2, before = raised != NULL;
+    answering++;
     hold_collector();
     bad_call = c->ask == ASK_FAULT ? c : NULL;
     if (c->ask == ASK_CALL) {
-        status = call_function(c) ? explain_failure(c) : 0;
+        do status = call_function(c) ? explain_failure(c) : 0;
+        while (status == UNKNOWN && raised && !before && is_lookup(c) && (before = 1));
     } else {
         /* Before and after a watched call Python is asked whether something befalls it. */
         PyObject *said = PyObject_CallFunction(otherwise, "iiKi", (int)c->ask, c->index,
@@ -233,7 +245,8 @@ static int answer(struct call *c)
         status = 999;
     }
     free_collector();
-    status = raise_after_the_call(status);
+    answering--;
+    status = raise_after_the_call(status, before);
     PyGILState_Release(state);
     return status;
 }

@@ -56,9 +56,9 @@ def entry(*symbols: str, locked: bool = True) -> Callable[[HandlerFunction], Han
         if tuple(names[: len(injected)]) != injected:
             raise TypeError(f"{function.__name__}: {', '.join(injected)} must stand before the call's inputs")
         for symbol in symbols:
-            if symbol in HANDLERS:
-                first = HANDLERS[symbol].function.__name__
-                raise TypeError(f"{symbol} is answered twice: {first}, {function.__name__}")
+            first = HANDLERS[symbol].function if symbol in HANDLERS else function
+            if (first.__module__, first.__name__) != (function.__module__, function.__name__):
+                raise TypeError(f"{symbol} is answered twice: {first.__name__}, {function.__name__}")
             HANDLERS[symbol] = Handler(function, injected, len(names) - len(injected), locked)
         return function
 
