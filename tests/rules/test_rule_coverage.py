@@ -96,7 +96,7 @@ def test_importing_the_book_loads_neither_cuda_nor_numpy_nor_other_rooms() -> No
 def test_a_code_cannot_be_given_twice() -> None:
     enter = dict(calls=("cuInit",), evidence="assumed", source=find("MC304").sources, kind="advice")
     with pytest.raises(ValueError, match="MC304 is already size_granularity"):
-        rule("MC304", "another", **enter)
+        rule("MC304", "another", **enter)(lambda: None)
 
 
 @pytest.mark.parametrize(("kind", "status"), [("error", None), ("limit", None), ("advice", 1), ("blocks", 1)])
