@@ -12,6 +12,7 @@ from cumulticast.sim.handles import Handle
 from cumulticast.sim.moves import Moves
 from cumulticast.sim.ranges import Ranges
 from cumulticast.sim.shared import World
+from cumulticast.sim.spare import Spare
 
 DEVICE, HOST, HOST_NUMA = 1, 2, 3  # CUmemLocationType
 READ, READWRITE = 1, 3  # CUmemAccess_flags
@@ -62,10 +63,12 @@ class AddressSpace:
         self.reservations: Ranges[Reservation] = Ranges()
         self.mappings: Ranges[Mapping] = Ranges()
         self.moves = Moves()
+        self.spare = Spare()
 
     def reserve(self, size: int, alignment: int, hint: int) -> int:
         """Reserve ``size`` bytes without access and answer the address."""
-        base = native.map_none(hint, size + SLACK, alignment)
+        with self.spare:
+            base = native.map_none(hint, size + SLACK, alignment)
         self.reservations.add(Reservation(base, size))
         return base
 
@@ -82,7 +85,8 @@ class AddressSpace:
             raise Occupied(reservation.base + reservation.size + SLACK)
         mapping = Mapping(base, size, handle, offset)
         if handle.kind == "memory":
-            map_memory(self._world, handle.obj, base, size, offset, 0)
+            with self.spare:
+                map_memory(self._world, handle.obj, base, size, offset, 0)
         self.mappings.add(mapping)
         handle.mappings += 1
         return mapping
@@ -105,6 +109,7 @@ class AddressSpace:
     def close(self) -> None:
         """Give everything back."""
         self.moves.settle()
+        self.spare.give_up()
         for reservation in list(self.reservations):
             self.free(reservation)
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from cumulticast.rules import Refused, Rule, lifetime, memory, sharing, team_waits
-from cumulticast.sim import trouble
+from cumulticast.sim import spare, trouble
 from cumulticast.sim.address_space import AddressSpace, Mapping
 from cumulticast.sim.backing import Backing
 from cumulticast.sim.contexts import Contexts
@@ -133,7 +133,8 @@ class Process:
 
     def no_room(self, what: str, error: OSError) -> Refused:
         """Make the refusal (2) for a thing that the host has no room for."""
-        return trouble.no_room(what, str(error.strerror), self.world.path, full=error.errno in trouble.FULL)
+        why = f"{error.strerror}{spare.crowded(error)}"
+        return trouble.no_room(what, why, self.world.path, full=error.errno in trouble.FULL)
 
     def require_system(self) -> None:
         """Refuse a bind while the system is not ready (802) or in an illegal state (401)."""

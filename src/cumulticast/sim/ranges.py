@@ -59,9 +59,8 @@ class Ranges(Generic[R]):
         """Answer the ranges that share a byte with ``[base, base + size)``, in address order."""
         at = max(bisect_right(self._ranges, base, key=BASE) - 1, 0)
         found: list[R] = []
-        for item in self._ranges[at:]:
-            if item.base >= base + size:
-                break
-            if item.base + item.size > base:
-                found.append(item)
+        while at < len(self._ranges) and self._ranges[at].base < base + size:  # no slice: it would copy the rest
+            if self._ranges[at].base + self._ranges[at].size > base:
+                found.append(self._ranges[at])
+            at += 1
         return found

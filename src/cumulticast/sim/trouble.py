@@ -23,6 +23,8 @@ def refusal(error: BaseException, world: Path) -> Refused | None:
             return no_room(f"the books of {world}", str(error), world, full=True)
         if code in SQLITE_DAMAGED:
             return Refused(Status.UNKNOWN, None, f"{world / 'world.db'} is damaged: {error}")
+    if isinstance(error, MemoryError):
+        return no_room("what the call needs", "the interpreter has no memory", world, full=False)
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         name = f"{error.filename}" if error.filename else f"what the call needs in {world}"
         return no_room(name, str(error.strerror), world, full=error.errno in FULL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 
 from cumulticast.rules import Refused, Status, access, address_space, general, mapping, multicast_mapping
+from cumulticast.sim import spare
 from cumulticast.sim.address_space import READWRITE, Mapping, Occupied
 from cumulticast.sim.entry import entry
 from cumulticast.sim.handles import Handle
@@ -27,7 +28,9 @@ def mem_address_reserve(process: Process, size: int, alignment: int, addr: int, 
     judge(address_space.reserve_hint_granularity, addr, step)
     try:
         return process.space.reserve(size, max(alignment, step), addr)
-    except (OSError, OverflowError):  # the latter: more than 2^64 with what a reservation has behind it
+    except (OSError, OverflowError) as error:  # the latter: more than 2^64 with what a reservation has behind it
+        if isinstance(error, OSError) and spare.crowded(error):
+            raise process.no_room(f"a reservation of {size} bytes", error) from error
         judge(address_space.address_space_left, size, alignment)
         raise
 
