@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -66,3 +68,28 @@ def test_a_parent_that_was_killed_is_dead_while_its_child_lives(job: Job) -> Non
 def test_a_fork_before_cuinit_is_a_process_of_its_own(start: Callable[..., Job]) -> None:
     job = start(1, devices=2)
     assert job.ranks[0](steps.child_before_init) == {"child": 0, "parent": 0}
+
+
+FORKED = """
+import os, sys
+from cumulticast import sim
+sim.start(devices=1)
+from cuda.bindings._v2 import driver
+driver.init(0)
+if not os.fork():
+    sim.stop()
+    try:
+        sim.start(devices=1)
+    except RuntimeError as error:
+        os.write(1, str(error).encode())
+    os._exit(0)
+os.wait()
+driver.device_get_count()
+"""
+
+
+def test_a_machine_of_the_childs_own_is_refused_with_the_reason() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stderr
+    assert "forked" in done.stdout
+    assert "spawn" in done.stdout

@@ -9,6 +9,7 @@ For other programs: ``cumulticast run -- COMMAND``.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -58,7 +59,10 @@ def start(
     from cumulticast.libcuda import serve
     from cumulticast.sim.driver import Driver, Options
 
-    if serve.SERVER.driver is not None and not serve.SERVER.driver.closed:
+    running = serve.SERVER.driver
+    if running is not None and running.process is not None and running.pid != os.getpid():
+        raise RuntimeError("this process was forked from one that uses CUDA, and cannot (status 3); start it by `spawn`")
+    if running is not None and not running.closed:
         raise RuntimeError("a simulated machine runs in this process already; sim.stop() it first, or sim.reset()")
     options = Options(
         machine=machine,
