@@ -61,7 +61,9 @@ def start(
 
     running = serve.SERVER.driver
     if running is not None and running.process is not None and running.pid != os.getpid():
-        raise RuntimeError("this process was forked from one that uses CUDA, and cannot (status 3); start it by `spawn`")
+        raise RuntimeError(
+            "this process was forked from one that uses CUDA, and cannot (status 3); start it by `spawn`"
+        )
     if running is not None and not running.closed:
         raise RuntimeError("a simulated machine runs in this process already; sim.stop() it first, or sim.reset()")
     options = Options(
