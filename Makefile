@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SOURCES := pyproject.toml setup.py $(wildcard src/cumulticast/libcuda/*.[cht]* src/cumulticast/libcuda/build_*.py src/cumulticast/libcuda/table.py $(wildcard src/cumulticast/libnvml/build_*.py src/cumulticast/libnvml/*.t[xs]*) src/cumulticast/sim/native/*.[ch] src/cumulticast/sim/native/build_*.py)
 
+# Tests start hundreds of interpreters; without compiled files each would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test check unit slow bench docs clean
 
 demo: $(STAMP)
