@@ -44,7 +44,12 @@ def run() -> list[dict]:
     ratio = statistics.median(ours / empty for ours, empty in pairs)
     ours = statistics.median(ours for ours, _ in pairs)
     return [
-        {"name": "trivial call, against an empty stub", "value": ratio, "unit": "x", "bound": "<= 8",
-         "holds": ratio <= 8},
+        {
+            "name": "trivial call, against an empty stub",
+            "value": ratio,
+            "unit": "x",
+            "bound": "<= 8",
+            "holds": ratio <= 8,
+        },
         {"name": "trivial call (cuDeviceGetCount)", "value": ours * 1e6, "unit": "us", "bound": "", "holds": True},
     ]

@@ -221,9 +221,7 @@ def test_a_real_drivers_reason_comes_first_and_the_rules_after_it(monkeypatch: p
 
 
 def test_a_reason_with_a_rule_stands_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    log = line("MC306 multicast_bind_mem: x") + line(
-        "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMulticastBindMem"
-    )
+    log = line("MC306 multicast_bind_mem: x") + line("Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMulticastBindMem")
     log += line("MC532 finding", level="W") + line("MC004 device_get: no device 99") + line(REFUSED)
     assert notes_on(monkeypatch, log) == ["MC004 device_get: no device 99"]
 
@@ -290,9 +288,7 @@ def test_the_stub_agrees_with_the_docstrings_on_what_is_returned() -> None:
 
 
 def test_the_stub_has_every_function_of_the_multicast_and_memory_calls() -> None:
-    names = {
-        name for name in dir(nvidia) if name.startswith("multicast_") and callable(getattr(nvidia, name))
-    }
+    names = {name for name in dir(nvidia) if name.startswith("multicast_") and callable(getattr(nvidia, name))}
     assert len(names) == 8
     assert names <= {node.name for node in FUNCTIONS}
 

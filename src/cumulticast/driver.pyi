@@ -123,9 +123,7 @@ def multicast_get_granularity(prop: MulticastObjectProp_v1 | int | None, option:
 def multicast_add_device(mc_handle: int, dev: int) -> None:
     """Add a device to a multicast object."""
 
-def multicast_bind_mem(
-    mc_handle: int, mc_offset: int, mem_handle: int, mem_offset: int, size: int, flags: int
-) -> None:
+def multicast_bind_mem(mc_handle: int, mc_offset: int, mem_handle: int, mem_offset: int, size: int, flags: int) -> None:
     """Bind physical memory, by its handle, for the device that owns it."""
 
 def multicast_bind_mem_v2(
@@ -136,9 +134,7 @@ def multicast_bind_mem_v2(
 def multicast_bind_addr(mc_handle: int, mc_offset: int, memptr: int, size: int, flags: int) -> None:
     """Bind mapped memory, by its address, for the device that owns it."""
 
-def multicast_bind_addr_v2(
-    mc_handle: int, dev: int, mc_offset: int, memptr: int, size: int, flags: int
-) -> None:
+def multicast_bind_addr_v2(mc_handle: int, dev: int, mc_offset: int, memptr: int, size: int, flags: int) -> None:
     """Bind mapped memory, by its address, for ``dev``."""
 
 def multicast_unbind(mc_handle: int, dev: int, mc_offset: int, size: int) -> None:
@@ -223,9 +219,7 @@ def memset_d32_v2(dst_device: int, ui: int, n: int) -> None:
 def pointer_get_attribute(attribute: int, ptr: int) -> int | bool | PointerAttributeP2PTokens_v1:
     """Return an attribute of a pointer."""
 
-def pointer_get_attributes(
-    attributes: Sequence[int], ptr: int
-) -> list[int | bool | PointerAttributeP2PTokens_v1]:
+def pointer_get_attributes(attributes: Sequence[int], ptr: int) -> list[int | bool | PointerAttributeP2PTokens_v1]:
     """Return several attributes of a pointer, in one call."""
 
 # ---- The error log

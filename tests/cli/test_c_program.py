@@ -67,9 +67,7 @@ def test_a_broken_pythonhome_does_not_matter(built: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "0 0 8\n", "")
 
 
-def test_without_an_interpreter_every_call_answers_999_and_the_program_lives(
-    built: Path, tmp_path: Path
-) -> None:
+def test_without_an_interpreter_every_call_answers_999_and_the_program_lives(built: Path, tmp_path: Path) -> None:
     """CUMULTICAST_PYTHON names an environment in which nothing is installed, and the package is nowhere."""
     lonely = tmp_path / "libcuda.so.1"
     lonely.write_bytes(sim.library_path().read_bytes())  # a copy: its package is not beside it

@@ -76,8 +76,6 @@ def test_a_pipe_gets_no_colours_and_80_columns(words: list[str]) -> None:
 
 def test_no_color_wins_over_forced_colours() -> None:
     coloured = cumulticast("machines", env=clean_environment(FORCE_COLOR="1", TERM="xterm-256color"))
-    plain = cumulticast(
-        "machines", env=clean_environment(FORCE_COLOR="1", TERM="xterm-256color", NO_COLOR="1")
-    )
+    plain = cumulticast("machines", env=clean_environment(FORCE_COLOR="1", TERM="xterm-256color", NO_COLOR="1"))
     assert "\x1b[36m" in coloured.stdout
     assert "\x1b[36m" not in plain.stdout

@@ -18,10 +18,7 @@ DRIVER = 13050
 
 def requests() -> list[tuple[str, int, str]]:
     with REQUESTS.open() as lines:
-        return [
-            (base, int(version), symbol)
-            for base, version, symbol in list(csv.reader(lines, delimiter="\t"))[1:]
-        ]
+        return [(base, int(version), symbol) for base, version, symbol in list(csv.reader(lines, delimiter="\t"))[1:]]
 
 
 def test_every_request_of_cuda_bindings_resolves_to_the_symbol_it_expects():
@@ -94,9 +91,7 @@ def test_a_malformed_parameter_is_refused(word):
 def test_the_table_is_read_without_the_package_installed():
     room = str(table.CALLS.parent)
     code = f"import sys; sys.path.insert(0, {room!r}); import table; print(len(table.entries()))"
-    shown = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True
-    )
+    shown = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
     assert int(shown.stdout) == len(table.entries())
 
 
@@ -136,9 +131,7 @@ def declared(include) -> dict[str, list[c_ast.Decl]]:
     text = subprocess.run(gcc, capture_output=True, text=True, check=True).stdout
     functions = (d for d in c_parser.CParser().parse(text).ext if isinstance(d, c_ast.Decl))
     return {
-        f.name: _parameters(f.type)
-        for f in functions
-        if isinstance(f.type, c_ast.FuncDecl) and f.name.startswith("cu")
+        f.name: _parameters(f.type) for f in functions if isinstance(f.type, c_ast.FuncDecl) and f.name.startswith("cu")
     }
 
 

@@ -47,9 +47,7 @@ def check_reduce(rows, dtype, op):
     replicas = Replicas(rows[1:], start=1)
     operand = np.zeros(rows[0].nbytes + 1, dtype=np.uint8)
     operand[1:] = rows[0].view(np.uint8)
-    native.reduce(
-        replicas.base, replicas.stride, replicas.n, operand.ctypes.data + 1, replicas.count, dtype, op
-    )
+    native.reduce(replicas.base, replicas.stride, replicas.n, operand.ctypes.data + 1, replicas.count, dtype, op)
     for before, after in zip(rows[1:], replicas.rows, strict=True):
         expected = combine(np.stack([before, rows[0]]), dtype, op)
         if dtype == "f64":

@@ -87,9 +87,7 @@ def record(name: str, limit: float) -> tuple[list[list[object]], list[tuple[str,
     command = [sys.executable, str(HERE / "driver_probe.py"), "--group", name]
     environment = {key: value for key, value in environment.items() if value != "UNSET"}
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=limit, env=environment, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, env=environment, check=False)
         code, output, errors = done.returncode, done.stdout, done.stderr
     except subprocess.TimeoutExpired as late:
         code, output, errors = "timeout", (late.stdout or b"").decode(), (late.stderr or b"").decode()
@@ -135,9 +133,7 @@ def main() -> None:
     load()
     if chosen.group:
         work(chosen.group)
-    names = [name for name in chosen.only.split(",") if name] or [
-        n for n, g in GROUPS.items() if g.kind == chosen.kind
-    ]
+    names = [name for name in chosen.only.split(",") if name] or [n for n, g in GROUPS.items() if g.kind == chosen.kind]
     found = {"machine": machine(), "format": FORMAT, "groups": {}, "log": {}, "log_step": {}, "log_raw": {}}
     for name in names:
         steps, log = record(name, 60.0)

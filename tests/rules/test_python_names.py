@@ -39,6 +39,4 @@ def test_a_governed_call_has_its_python_name(call: str) -> None:
 
 
 def test_hardly_any_governed_call_is_unknown_to_the_second_bindings() -> None:
-    assert {
-        call for call in GOVERNED if call not in NAMES and not hasattr(driver, python_name(call))
-    } <= ABSENT
+    assert {call for call in GOVERNED if call not in NAMES and not hasattr(driver, python_name(call))} <= ABSENT

@@ -86,9 +86,7 @@ def test_rules_are_ordered_by_code_and_names_are_unique() -> None:
 
 def test_importing_the_book_loads_neither_cuda_nor_numpy_nor_other_rooms() -> None:
     program = "import sys, cumulticast.rules; print(*sorted(sys.modules))"
-    loaded = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    ).stdout.split()
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert "cumulticast.rules.binding" in loaded
     assert not {"cuda", "numpy", "cffi", "rich", "cumulticast.sim", "cumulticast.libcuda"} & set(loaded)
 

@@ -11,9 +11,7 @@ from cumulticast.rules import Document, Note, Rule, Transcript, all_rules
 RECORDINGS = Path(__file__).parents[1] / "data" / "transcripts"
 
 SOURCES = [
-    pytest.param(rule, source, id=f"{rule.code}-{n}")
-    for rule in all_rules()
-    for n, source in enumerate(rule.sources)
+    pytest.param(rule, source, id=f"{rule.code}-{n}") for rule in all_rules() for n, source in enumerate(rule.sources)
 ]
 DOCUMENTS = [case for case in SOURCES if isinstance(case.values[1], Document)]
 STEPS = [case for case in SOURCES if isinstance(case.values[1], Transcript)]

@@ -12,9 +12,7 @@ WITHOUT_STRING = {Status.MULTICAST_RESOURCE_FULL, Status.CONTEXT_ALREADY_CURRENT
 
 
 def test_the_table_has_every_result_and_no_other() -> None:
-    assert {status: status.cuda_name for status in Status} == {
-        int(result): result.name for result in CUresult
-    }
+    assert {status: status.cuda_name for status in Status} == {int(result): result.name for result in CUresult}
 
 
 @pytest.mark.parametrize(("code", "name", "text"), ROWS)
@@ -24,9 +22,7 @@ def test_a_status_is_found_by_number_and_by_name(code: int, name: str, text: str
     assert (status.cuda_name, status.text) == (name, text)
 
 
-@pytest.mark.parametrize(
-    ("code", "name", "text"), [row for row in ROWS if row.values[0] not in WITHOUT_STRING]
-)
+@pytest.mark.parametrize(("code", "name", "text"), [row for row in ROWS if row.values[0] not in WITHOUT_STRING])
 def test_a_string_is_the_one_that_the_runtime_answers(code: int, name: str, text: str) -> None:
     error, answer = runtime.cudaGetErrorString(runtime.cudaError_t(code))
     assert error == 0

@@ -56,9 +56,7 @@ def check_size(machine: Machine, size: int) -> None:
         raise UsageError(f"--size {size} is not a positive multiple of {bytes_text(step)}; nearest {nearest}")
     if size > machine.total_memory:
         most = machine.total_memory // step * step
-        raise UsageError(
-            f"--size {size} is more than the {machine.total_memory} bytes of a device; nearest {most}"
-        )
+        raise UsageError(f"--size {size} is more than the {machine.total_memory} bytes of a device; nearest {most}")
 
 
 def perform(machine: Machine, size: int) -> dict[str, Any]:

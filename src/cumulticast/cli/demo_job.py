@@ -106,9 +106,7 @@ class Demonstration:
                 held.callback(driver.multicast_unbind, mc, device, 0, self.size)
         with self._step("map the object and each replica", "mem_map", count + 1):
             self._address = map_everywhere(held, mc, self.size, self.devices)
-            self._replicas = [
-                replica_address(held, h, self.size, d) for d, h in zip(self.devices, memory, strict=True)
-            ]
+            self._replicas = [replica_address(held, h, self.size, d) for d, h in zip(self.devices, memory, strict=True)]
 
     # ---- the two uses of it
 

@@ -30,9 +30,7 @@ def why(call: str, error: driver.DriverError, wrong: str = "") -> Refusal:
     notes = getattr(error, "__notes__", [])
     codes = [code[0] for code in map(_CODE.match, notes) if code]
     name = f"CUDA_{driver.Result(error.status).name}"
-    return Refusal(
-        call, wrong, error.status, name, codes[0] if codes else None, "\n".join(notes) or str(error)
-    )
+    return Refusal(call, wrong, error.status, name, codes[0] if codes else None, "\n".join(notes) or str(error))
 
 
 def attempt(wrong: str, call: Callable[..., object], *args: int) -> Refusal:
@@ -53,9 +51,7 @@ def three_wrong_binds(devices: int) -> list[Refusal]:
         memory = memory_on(held, 0, 4 * step)
         bind = driver.multicast_bind_mem
         return [
-            attempt(
-                "a size that is no multiple of the granularity", bind, mc, 0, memory, 0, step + step // 2, 0
-            ),
+            attempt("a size that is no multiple of the granularity", bind, mc, 0, memory, 0, step + step // 2, 0),
             attempt("a range that ends beyond the object", bind, mc, step, memory, 0, 2 * step, 0),
             _third(held, mc, memory, step, devices),
         ]

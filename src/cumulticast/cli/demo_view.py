@@ -43,9 +43,7 @@ def _steps(out: Console, steps: list[Mapping[str, Any]]) -> None:
 def _refusals(out: Console, refusals: list[Mapping[str, Any]]) -> None:
     out.print(f"\n{len(refusals)} wrong binds, and what the driver says:", style="bold")
     for refusal in refusals:
-        out.print(
-            Text.assemble("\n", (refusal["wrong"], "cyan"), f": {refusal['status']} {refusal['status_name']}")
-        )
+        out.print(Text.assemble("\n", (refusal["wrong"], "cyan"), f": {refusal['status']} {refusal['status_name']}"))
         out.print(refusal["message"])
 
 
@@ -53,9 +51,7 @@ def _closing(out: Console, document: Mapping[str, Any]) -> None:
     out.print()
     if document["failure"]:
         failure = document["failure"]
-        out.print(
-            f"It ended at {failure['call']}: {failure['status']} {failure['status_name']}", style="bold red"
-        )
+        out.print(f"It ended at {failure['call']}: {failure['status']} {failure['status_name']}", style="bold red")
         out.print(failure["message"])
         return
     devices, right = document["devices"], document["replicas_verified"]

@@ -75,9 +75,7 @@ def show_list(machines: list[Machine]) -> None:
     table.add_column("what it is")
     for machine in machines:
         devices = (
-            f"{machine.nodes} x {machine.devices_per_node}"
-            if machine.nodes > 1
-            else str(machine.devices_per_node)
+            f"{machine.nodes} x {machine.devices_per_node}" if machine.nodes > 1 else str(machine.devices_per_node)
         )
         table.add_row(machine.name, devices, "yes" if machine.multicast_supported else "no", machine.title)
     console().print(table)

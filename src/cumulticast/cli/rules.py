@@ -101,9 +101,7 @@ def show_page(rule: Rule[Any]) -> None:
 def facts(rule: Rule[Any]) -> list[tuple[str, str]]:
     """Answer what the book knows of a rule beside its page: name and value."""
     status = "none" if rule.status is None else f"{int(rule.status)} ({rule.status.cuda_name})"
-    held = {"always": "in both profiles", "strict": "in profile strict", "hardware": "in profile hardware"}[
-        rule.held
-    ]
+    held = {"always": "in both profiles", "strict": "in profile strict", "hardware": "in profile hardware"}[rule.held]
     calls = "every call" if rule.calls == ("*",) else ", ".join(rule.calls)
     return [
         ("kind", rule.kind),

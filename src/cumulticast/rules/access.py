@@ -29,11 +29,7 @@ def access_mapped(ptr: int, size: int, gap: int | None) -> str | None:
 
     Fix: pass address and size of the mapping.
     """
-    return (
-        None
-        if gap is None
-        else f"[{ptr:#x}, {ptr + size:#x}) is not fully mapped; nothing is mapped at {gap:#x}"
-    )
+    return None if gap is None else f"[{ptr:#x}, {ptr + size:#x}) is not fully mapped; nothing is mapped at {gap:#x}"
 
 
 @rule(
@@ -155,9 +151,7 @@ def access_device(dev: int, count: int) -> str | None:
     status=Status.NOT_SUPPORTED,
     evidence="recorded",
     source=(
-        Document(
-            "mem_set_access", "``CU_MEM_LOCATION_TYPE_HOST_NUMA`` accessibility for allocations created on"
-        ),
+        Document("mem_set_access", "``CU_MEM_LOCATION_TYPE_HOST_NUMA`` accessibility for allocations created on"),
         Transcript("access", "access.host"),
         Transcript("grants", "set.3.0", recording="driver"),
     ),
@@ -212,9 +206,7 @@ def get_access_mapped(ptr: int, mapped: bool) -> str | None:
     status=Status.ILLEGAL_ADDRESS,
     evidence="documented",
     source=(
-        Document(
-            "CUresult.CUDA_ERROR_ILLEGAL_ADDRESS", "load or store instruction on an invalid memory address"
-        ),
+        Document("CUresult.CUDA_ERROR_ILLEGAL_ADDRESS", "load or store instruction on an invalid memory address"),
         Note("programming guide", "a device that was not given access faults"),
     ),
     spec=("SA5",),

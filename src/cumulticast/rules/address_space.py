@@ -7,9 +7,7 @@ from .text import bytes_text, not_multiple
 
 _RESERVE = ("cuMemAddressReserve",)
 _FREE = ("cuMemAddressFree",)
-_PAGE = Document(
-    "mem_address_reserve", "The size and address parameters must be a multiple of the host page size"
-)
+_PAGE = Document("mem_address_reserve", "The size and address parameters must be a multiple of the host page size")
 
 
 @rule(

@@ -294,9 +294,7 @@ def bind_recommended(size: int, mc_offset: int, recommended: int) -> str | None:
 
     Fix: round large buffers up, or accept the advice.
     """
-    slow = not_multiple("size", size, recommended, least=1) or not_multiple(
-        "mc_offset", mc_offset, recommended
-    )
+    slow = not_multiple("size", size, recommended, least=1) or not_multiple("mc_offset", mc_offset, recommended)
     return slow and f"legal but may be slow: {slow}"
 
 

@@ -15,9 +15,7 @@ _NOT_ATTACHED = Note("kernel driver", "memory of a GPU that is not attached to t
     calls=BIND_MEM,
     status=Status.INVALID_VALUE,
     evidence="assumed",
-    source=Document(
-        "multicast_bind_mem", "Binds a memory allocation specified by ``mem_handle`` and created via"
-    ),
+    source=Document("multicast_bind_mem", "Binds a memory allocation specified by ``mem_handle`` and created via"),
     spec=("B14",),
 )
 def memory_handle(mem_handle: int, is_memory: bool) -> str | None:
@@ -31,11 +29,7 @@ def memory_handle(mem_handle: int, is_memory: bool) -> str | None:
 
     Fix: mc_handle first, then its offset, then mem_handle.
     """
-    return (
-        None
-        if is_memory
-        else f"mem_handle {mem_handle:#x} is a multicast object; it must be memory from mem_create"
-    )
+    return None if is_memory else f"mem_handle {mem_handle:#x} is a multicast object; it must be memory from mem_create"
 
 
 @rule(
@@ -190,9 +184,7 @@ def host_numa_needs_v2(location: str) -> str | None:
     Fix: name the device.
     """
     return (
-        None
-        if location != "HOST_NUMA"
-        else "HOST_NUMA memory has no owning device; use the _v2 form, which names one"
+        None if location != "HOST_NUMA" else "HOST_NUMA memory has no owning device; use the _v2 form, which names one"
     )
 
 

@@ -8,9 +8,7 @@ from .text import overlap
 
 _ENABLE = ("cuCtxEnablePeerAccess",)
 _BOTH = ("cuCtxEnablePeerAccess", "cuCtxDisablePeerAccess")
-_NO_CONTEXT = Document(
-    "CUresult.CUDA_ERROR_INVALID_CONTEXT", "there is no context bound to the current thread"
-)
+_NO_CONTEXT = Document("CUresult.CUDA_ERROR_INVALID_CONTEXT", "there is no context bound to the current thread")
 
 
 @rule(
@@ -270,9 +268,7 @@ def peer_enabled(peer: int, enabled: bool) -> str | None:
     ),
     status=Status.ILLEGAL_ADDRESS,
     evidence="documented",
-    source=Document(
-        "CUresult.CUDA_ERROR_ILLEGAL_ADDRESS", "any further CUDA work will return the same error"
-    ),
+    source=Document("CUresult.CUDA_ERROR_ILLEGAL_ADDRESS", "any further CUDA work will return the same error"),
 )
 def context_unbroken(fault: str) -> str | None:
     """Look for the first fault; everything after it reports the same error.
@@ -409,9 +405,7 @@ def host_registered_once(pointer: int, size: int, registered: int, registered_si
     """
     if not overlap(pointer, size, registered, registered_size):
         return None
-    return (
-        f"[{pointer:#x}, {pointer + size:#x}) overlaps {registered_size} bytes registered at {registered:#x}"
-    )
+    return f"[{pointer:#x}, {pointer + size:#x}) overlaps {registered_size} bytes registered at {registered:#x}"
 
 
 @rule(

@@ -69,9 +69,7 @@ def link_between_two(src_device: int, dst_device: int, count: int) -> str | None
     calls=_P2P,
     status=Status.INVALID_VALUE,
     evidence="documented",
-    source=Document(
-        "device_get_p2p_attribute", "Returns ``CUDA_ERROR_INVALID_VALUE`` if ``attrib`` is not valid"
-    ),
+    source=Document("device_get_p2p_attribute", "Returns ``CUDA_ERROR_INVALID_VALUE`` if ``attrib`` is not valid"),
     spec=("PC7",),
 )
 def link_attribute_known(attrib: int, known: bool) -> str | None:
@@ -119,9 +117,7 @@ def has_fabric(dev: int, fabric: bool) -> str | None:
     calls=("cuDeviceGetCliqueInfo",),
     kind="advice",
     evidence="documented",
-    source=Document(
-        "device_get_clique_info", "User must specify the size of the ``clique_info`` array in ``count``"
-    ),
+    source=Document("device_get_clique_info", "User must specify the size of the ``clique_info`` array in ``count``"),
     spec=("CL2",),
 )
 def clique_capacity(capacity: int, cliques: int) -> str | None:
@@ -147,9 +143,7 @@ def clique_capacity(capacity: int, cliques: int) -> str | None:
     status=Status.INVALID_DEVICE,
     evidence="documented",
     source=(
-        Document(
-            "multicast_add_device", "does not belong to the same clique as the other devices previously"
-        ),
+        Document("multicast_add_device", "does not belong to the same clique as the other devices previously"),
         Note("kernel driver", "clique, bandwidth mode and its epoch are compared with the first device's"),
     ),
     spec=("MA3", "CL6"),
@@ -168,9 +162,7 @@ def same_clique(dev: int, clique: int, team_clique: int) -> str | None:
     """
     if clique == team_clique:
         return None
-    return (
-        f"device {dev} is in multicast clique {clique}; the devices added before are in clique {team_clique}"
-    )
+    return f"device {dev} is in multicast clique {clique}; the devices added before are in clique {team_clique}"
 
 
 @rule(

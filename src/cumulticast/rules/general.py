@@ -311,9 +311,7 @@ def error_code_known(error: int, known: bool) -> str | None:
     status=Status.INVALID_VALUE,
     evidence="documented",
     source=(
-        Document(
-            "get_proc_address_v2", "CUDA version is greater than the driver version, the API will return"
-        ),
+        Document("get_proc_address_v2", "CUDA version is greater than the driver version, the API will return"),
         Transcript("getproc", "cuMemAlloc.13010.0", recording="driver"),
     ),
     spec=("CL8",),
@@ -329,11 +327,7 @@ def proc_address_version(version: int, driver_version: int) -> str | None:
 
     Fix: ask for the version your header documents, and check driver_get_version() first.
     """
-    return (
-        None
-        if version <= driver_version
-        else f"version {version} is newer than the driver's {driver_version}"
-    )
+    return None if version <= driver_version else f"version {version} is newer than the driver's {driver_version}"
 
 
 @rule(
@@ -366,9 +360,7 @@ def system_started(problem: str) -> str | None:
     kind="limit",
     status=Status.FABRIC_NOT_READY,
     evidence="documented",
-    source=Document(
-        "CUresult.CUDA_ERROR_FABRIC_NOT_READY", "while the fabric manager probe is still in progress"
-    ),
+    source=Document("CUresult.CUDA_ERROR_FABRIC_NOT_READY", "while the fabric manager probe is still in progress"),
 )
 def fabric_ready(problem: str) -> str | None:
     """Wait until the Fabric Manager has probed the GPUs; the state passes by itself.

@@ -43,9 +43,7 @@ def release_valid(handle: int, known: bool) -> str | None:
     status=Status.INVALID_VALUE,
     evidence="recorded",
     source=(
-        Document(
-            "mem_retain_allocation_handle", "the address requested is not mapped, the function will fail"
-        ),
+        Document("mem_retain_allocation_handle", "the address requested is not mapped, the function will fail"),
         Transcript("access", "retain.unmapped"),
     ),
     spec=("RT1",),
@@ -93,12 +91,8 @@ def retain_reserved(addr: int, origin: str) -> str | None:
     kind="advice",
     evidence="documented",
     source=(
-        Document(
-            "mem_release", "time a recipient process imports a shareable handle, it needs to pair it with"
-        ),
-        Document(
-            "mem_retain_allocation_handle", "released with corresponding number of calls to ``cuMemRelease``"
-        ),
+        Document("mem_release", "time a recipient process imports a shareable handle, it needs to pair it with"),
+        Document("mem_retain_allocation_handle", "released with corresponding number of calls to ``cuMemRelease``"),
     ),
     spec=("IM4", "RT2"),
 )

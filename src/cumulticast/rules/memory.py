@@ -37,9 +37,7 @@ def memory_size_positive(size: int) -> str | None:
     status=Status.INVALID_VALUE,
     evidence="recorded",
     source=(
-        Document(
-            "mem_create", "The ``size`` of this allocation must be a multiple of the the value given via"
-        ),
+        Document("mem_create", "The ``size`` of this allocation must be a multiple of the the value given via"),
         Transcript("create", "create.size1"),
         Transcript("create", "create.size64k"),
     ),
@@ -100,11 +98,7 @@ def location_type(kind: int) -> str | None:
 
     Fix: set type and id of the location.
     """
-    return (
-        None
-        if kind in (1, 2, 3, 4, 6)
-        else f"location type {kind} is not DEVICE (1), HOST (2) or HOST_NUMA (3)"
-    )
+    return None if kind in (1, 2, 3, 4, 6) else f"location type {kind} is not DEVICE (1), HOST (2) or HOST_NUMA (3)"
 
 
 @rule(
@@ -132,11 +126,7 @@ def not_current_node(kind: int) -> str | None:
 
     Fix: take HOST_NUMA_ID of the device that will use the memory.
     """
-    return (
-        "location type 4 (HOST_NUMA_CURRENT) is not accepted; use HOST_NUMA (3) and a node"
-        if kind == 4
-        else None
-    )
+    return "location type 4 (HOST_NUMA_CURRENT) is not accepted; use HOST_NUMA (3) and a node" if kind == 4 else None
 
 
 @rule(
@@ -221,9 +211,7 @@ def memory_handle_types(handle_types: int, supported: int) -> str | None:
     extra = handle_types & ~supported
     if not extra:
         return None
-    return (
-        f"requested_handle_types {handle_types:#x} has {extra:#x}, which is not supported; {supported:#x} is"
-    )
+    return f"requested_handle_types {handle_types:#x} has {extra:#x}, which is not supported; {supported:#x} is"
 
 
 @rule(

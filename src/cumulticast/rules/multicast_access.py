@@ -16,9 +16,7 @@ _LAUNCH = ("cuLaunchKernel", "cuLaunchKernelEx")
     status=Status.ILLEGAL_ADDRESS,
     evidence="assumed",
     source=(
-        Note(
-            "PTX ISA", "8.2.3: accessing a multimem address with other than multimem operations is undefined"
-        ),
+        Note("PTX ISA", "8.2.3: accessing a multimem address with other than multimem operations is undefined"),
         Note("settled here", "700, so that the slip is seen"),
     ),
     spec=("MP11",),
@@ -61,9 +59,7 @@ def no_plain_transfer(ptr: int, is_multicast: bool) -> str | None:
     Fix: for all replicas, use a kernel with multimem.st, or `cumulticast.multimem.store`.
     """
     return (
-        f"{ptr:#x} is a multicast address; copies and memsets need the address of a replica"
-        if is_multicast
-        else None
+        f"{ptr:#x} is a multicast address; copies and memsets need the address of a replica" if is_multicast else None
     )
 
 

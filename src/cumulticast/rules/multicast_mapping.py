@@ -7,9 +7,7 @@ from .text import beyond, listed, not_multiple
 
 _MAP = ("cuMemMap",)
 _ACCESS = ("cuMemSetAccess",)
-_ALIGNED = Document(
-    "mem_map", "``offset`` must be aligned to the value returned by ``cuMulticastGetGranularity``"
-)
+_ALIGNED = Document("mem_map", "``offset`` must be aligned to the value returned by ``cuMulticastGetGranularity``")
 
 
 @rule(
@@ -85,9 +83,7 @@ def map_offset_granularity(offset: int, granularity: int) -> str | None:
     calls=_MAP,
     kind="blocks",
     evidence="documented",
-    source=Document(
-        "multicast_add_device", "A call to ``cuMemMap`` will block until all devices have been added"
-    ),
+    source=Document("multicast_add_device", "A call to ``cuMemMap`` will block until all devices have been added"),
     spec=("MP2",),
 )
 def map_waits(num_devices: int, team: tuple[int, ...]) -> str | None:
@@ -178,11 +174,7 @@ def map_offset_zero(offset: int) -> str | None:
 
     Fix: map [0, mc_offset + size) and use va + mc_offset.
     """
-    return (
-        None
-        if offset == 0
-        else f"offset {offset} is not supported; map from 0 and add {offset} to the address"
-    )
+    return None if offset == 0 else f"offset {offset} is not supported; map from 0 and add {offset} to the address"
 
 
 @rule(
@@ -283,9 +275,7 @@ def access_by_device(location: str) -> str | None:
 
     Fix: one descriptor per device of the team that this process drives.
     """
-    return (
-        None if location == "DEVICE" else f"location {location} cannot access a multicast range; devices can"
-    )
+    return None if location == "DEVICE" else f"location {location} cannot access a multicast range; devices can"
 
 
 @rule(
@@ -358,9 +348,7 @@ def map_recommended(ptr: int, size: int, recommended: int) -> str | None:
 
     Fix: pass the recommended granularity as alignment to mem_address_reserve.
     """
-    slow = not_multiple("ptr", ptr, recommended, shown="#x") or not_multiple(
-        "size", size, recommended, least=1
-    )
+    slow = not_multiple("ptr", ptr, recommended, shown="#x") or not_multiple("size", size, recommended, least=1)
     return slow and f"legal but may be slow: {slow}"
 
 
@@ -387,8 +375,4 @@ def properties_of_memory(handle: int, is_multicast: bool) -> str | None:
 
     Fix: keep the MulticastObjectProp that the object was created with.
     """
-    return (
-        f"handle {handle:#x} is a multicast object, which has no allocation properties"
-        if is_multicast
-        else None
-    )
+    return f"handle {handle:#x} is a multicast object, which has no allocation properties" if is_multicast else None

@@ -69,9 +69,7 @@ def object_size_positive(size: int) -> str | None:
     calls=_CREATE,
     kind="advice",
     evidence="documented",
-    source=Document(
-        "multicast_create", "For best performance however, the size should be aligned to the value"
-    ),
+    source=Document("multicast_create", "For best performance however, the size should be aligned to the value"),
     spec=("MC3",),
 )
 def object_size_recommended(size: int, recommended: int) -> str | None:
@@ -148,9 +146,7 @@ def object_flags(flags: int) -> str | None:
     calls=_CREATE,
     status=Status.NOT_SUPPORTED,
     evidence="assumed",
-    source=Document(
-        "multicast_create", "must be specified in the bitmask ``CUmulticastObjectProp.handleTypes``"
-    ),
+    source=Document("multicast_create", "must be specified in the bitmask ``CUmulticastObjectProp.handleTypes``"),
     spec=("MC7", "MC11"),
 )
 def object_handle_types(handle_types: int, supported: int) -> str | None:
@@ -166,9 +162,7 @@ def object_handle_types(handle_types: int, supported: int) -> str | None:
     """
     extra = handle_types & ~supported
     return (
-        f"handle_types {handle_types:#x} has {extra:#x}, which is not supported; {supported:#x} is"
-        if extra
-        else None
+        f"handle_types {handle_types:#x} has {extra:#x}, which is not supported; {supported:#x} is" if extra else None
     )
 
 

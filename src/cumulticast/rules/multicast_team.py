@@ -38,9 +38,7 @@ def multicast_handle(mc_handle: int, is_multicast: bool) -> str | None:
     calls=_ADD,
     status=Status.NOT_SUPPORTED,
     evidence="assumed",
-    source=Document(
-        "CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED", "Device supports switch multicast"
-    ),
+    source=Document("CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED", "Device supports switch multicast"),
     spec=("MA5",),
 )
 def device_supports_multicast(dev: int, supported: bool) -> str | None:
@@ -64,9 +62,7 @@ def device_supports_multicast(dev: int, supported: bool) -> str | None:
     status=Status.INVALID_VALUE,
     evidence="kernel-module",
     source=(
-        Document(
-            "multicast_add_device", "multicast team of size specified by ``CUmulticastObjectProp.numDevices``"
-        ),
+        Document("multicast_add_device", "multicast team of size specified by ``CUmulticastObjectProp.numDevices``"),
         Note(
             "kernel driver",
             "a GPU beyond the number of the object is an invalid operation, checked before duplicates",

@@ -65,9 +65,7 @@ def pointer_known(ptr: int, known: bool) -> str | None:
     status=Status.INVALID_VALUE,
     evidence="recorded",
     source=(
-        Document(
-            "cuPointerGetAttribute", "If there exists no host pointer value through which the host program"
-        ),
+        Document("cuPointerGetAttribute", "If there exists no host pointer value through which the host program"),
         Transcript("access", "ptrattr.HOST_POINTER"),
     ),
 )

@@ -204,11 +204,7 @@ def pool_access_flags(flags: int) -> str | None:
 
     Fix: use READWRITE.
     """
-    return (
-        f"flags {flags} (READ) are not supported for pools; use 3 (READWRITE) or 0 (NONE)"
-        if flags == 1
-        else None
-    )
+    return f"flags {flags} (READ) are not supported for pools; use 3 (READWRITE) or 0 (NONE)" if flags == 1 else None
 
 
 @rule(

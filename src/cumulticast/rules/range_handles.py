@@ -68,9 +68,7 @@ def range_aligned(dptr: int, size: int, page: int) -> str | None:
     status=Status.INVALID_VALUE,
     evidence="recorded",
     source=(
-        Document(
-            "cuMemGetHandleForAddressRange", "must ensure the entire address range is backed and mapped"
-        ),
+        Document("cuMemGetHandleForAddressRange", "must ensure the entire address range is backed and mapped"),
         Transcript("dma_buf", "vmm.hole", recording="driver"),
         Transcript("dma_buf", "vmm.past", recording="driver"),
     ),
@@ -87,11 +85,7 @@ def range_mapped(dptr: int, size: int, gap: int | None) -> str | None:
 
     Fix: pass the mapped size.
     """
-    return (
-        None
-        if gap is None
-        else f"[{dptr:#x}, {dptr + size:#x}) is not fully mapped; nothing is mapped at {gap:#x}"
-    )
+    return None if gap is None else f"[{dptr:#x}, {dptr + size:#x}) is not fully mapped; nothing is mapped at {gap:#x}"
 
 
 @rule(
@@ -216,6 +210,4 @@ def pcie_mapping(flags: int, supported: bool) -> str | None:
 
     Fix: pass 0.
     """
-    return (
-        "flags 1 (PCIe mapping) are not supported on this platform" if flags == 1 and not supported else None
-    )
+    return "flags 1 (PCIe mapping) are not supported on this platform" if flags == 1 and not supported else None

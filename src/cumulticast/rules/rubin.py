@@ -142,6 +142,4 @@ def unaligned_stock(used: int, stock: int) -> str | None:
     """
     if used < stock:
         return None
-    return (
-        f"all {stock} unaligned binds of this device are in use; a mem_offset on the granularity needs none"
-    )
+    return f"all {stock} unaligned binds of this device are in use; a mem_offset on the granularity needs none"

@@ -17,9 +17,7 @@ _TYPES = {1: "POSIX_FILE_DESCRIPTOR", 2: "WIN32", 4: "WIN32_KMT", 8: "FABRIC"}
     status=Status.INVALID_VALUE,
     evidence="recorded",
     source=(
-        Document(
-            "multicast_create", "must be specified in the bitmask ``CUmulticastObjectProp.handleTypes``"
-        ),
+        Document("multicast_create", "must be specified in the bitmask ``CUmulticastObjectProp.handleTypes``"),
         Transcript("share", "export.none_as_fd"),
         Transcript("share", "export.fd_as_fabric"),
     ),
@@ -185,9 +183,7 @@ def import_readable(os_handle: int, readable: bool) -> str | None:
     status=Status.INVALID_VALUE,
     evidence="recorded",
     source=(
-        Document(
-            "mem_import_from_shareable_handle", "Imports an allocation from a requested shareable handle type"
-        ),
+        Document("mem_import_from_shareable_handle", "Imports an allocation from a requested shareable handle type"),
         Transcript("sharing", "import.type0", recording="driver"),
     ),
     spec=("IM2",),
@@ -216,9 +212,7 @@ def import_type(sh_handle_type: int, actual: int) -> str | None:
     status=Status.NOT_SUPPORTED,
     evidence="documented",
     source=(
-        Document(
-            "mem_import_from_shareable_handle", "handle, this API will error as ``CUDA_ERROR_NOT_SUPPORTED``"
-        ),
+        Document("mem_import_from_shareable_handle", "handle, this API will error as ``CUDA_ERROR_NOT_SUPPORTED``"),
         Transcript("sharing", "import.type2", recording="driver"),
     ),
     spec=("IM1",),

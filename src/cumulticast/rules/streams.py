@@ -4,9 +4,7 @@ from .book import rule
 from .source import Document, Transcript
 from .status import Status
 
-_HANDLES = Document(
-    "CUresult.CUDA_ERROR_INVALID_HANDLE", "a resource handle passed to the API call was not valid"
-)
+_HANDLES = Document("CUresult.CUDA_ERROR_INVALID_HANDLE", "a resource handle passed to the API call was not valid")
 
 
 @rule(
@@ -71,9 +69,7 @@ def event_valid(event: int, known: bool) -> str | None:
             "event_elapsed_time_v2",
             "has not been called on either event then ``CUDA_ERROR_INVALID_HANDLE`` is returned",
         ),
-        Document(
-            "event_elapsed_time_v2", "flag, then this function will return ``CUDA_ERROR_INVALID_HANDLE``"
-        ),
+        Document("event_elapsed_time_v2", "flag, then this function will return ``CUDA_ERROR_INVALID_HANDLE``"),
         Transcript("order", "elapsed.unrecorded", recording="driver"),
         Transcript("order", "elapsed.untimed", recording="driver"),
     ),

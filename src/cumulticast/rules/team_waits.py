@@ -7,9 +7,7 @@ from .status import Status
 from .text import listed
 
 _WAITERS = (*BINDS, "cuMemMap")
-_OWN_STATUS = Note(
-    "settled here", "909 is this simulator's own answer; no driver documents it for these calls"
-)
+_OWN_STATUS = Note("settled here", "909 is this simulator's own answer; no driver documents it for these calls")
 
 
 @rule(
@@ -183,9 +181,7 @@ def slot_free(taken: int, slots: int) -> str | None:
     kind="limit",
     status=Status.OUT_OF_MEMORY,
     evidence="assumed",
-    source=Note(
-        "settled here", "the host that simulates can run out of mappings or of tmpfs before the machine does"
-    ),
+    source=Note("settled here", "the host that simulates can run out of mappings or of tmpfs before the machine does"),
 )
 def host_room(what: str, needed: int, left: int) -> str | None:
     """Give the simulator's own host enough mappings and shared memory.

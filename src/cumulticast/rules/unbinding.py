@@ -15,9 +15,7 @@ _INEXACT = Note("kernel driver", "an attachment is looked up by its exact offset
     calls=_UNBIND,
     status=Status.INVALID_VALUE,
     evidence="assumed",
-    source=Document(
-        "multicast_unbind", "The intended ``size`` of the unbind and the offset in the multicast range"
-    ),
+    source=Document("multicast_unbind", "The intended ``size`` of the unbind and the offset in the multicast range"),
     spec=("U2",),
 )
 def unbind_size_granularity(size: int, granularity: int) -> str | None:

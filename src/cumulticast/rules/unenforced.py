@@ -1,8 +1,6 @@
 """Statements of the specification that no rule enforces, each with the reason why."""
 
-_STATEMENT = (
-    "Describes behaviour and demands nothing of the caller; a behaviour test holds the simulator to it: "
-)
+_STATEMENT = "Describes behaviour and demands nothing of the caller; a behaviour test holds the simulator to it: "
 _FACT = "A fact about a query's answer, held by the machine data and their test: "
 _OUTSIDE = "Out of scope: "
 

@@ -141,11 +141,7 @@ def logs_pid(step: Recorder) -> None:
     folder = os.path.dirname(LOG_PATH)
     step.note(
         "files",
-        *(
-            name.replace(str(os.getpid()), "PID")
-            for name in sorted(os.listdir(folder))
-            if "driver_probe_log" in name
-        ),
+        *(name.replace(str(os.getpid()), "PID") for name in sorted(os.listdir(folder)) if "driver_probe_log" in name),
     )
 
 

@@ -126,9 +126,7 @@ def getproc_null_symbol(step: Recorder) -> None:
 @group(context=False, environment={"CUDA_LOG_FILE": "UNSET"})
 def getproc_table(step: Recorder) -> None:
     """For every function of the binding: from which version on it resolves to which exported symbol."""
-    for name in sorted(
-        n for n in dir(cu) if n.startswith("cu") and n[2:3].isupper() and callable(getattr(cu, n))
-    ):
+    for name in sorted(n for n in dir(cu) if n.startswith("cu") and n[2:3].isupper() and callable(getattr(cu, n))):
         for flags in (0, 2):
             changes, last = [], 0
             for version in range(1000, 14000, 10):

@@ -124,9 +124,7 @@ def peer_mapping(step: Recorder) -> None:
     descriptor = int(step.quiet("cuMemExportToShareableHandle", handle, kind, 0))
     taken = step("import", "cuMemImportFromShareableHandle", descriptor, kind, hide=True)
     kept = step("import.props", "cuMemGetAllocationPropertiesFromHandle", taken, hide=True)
-    step.note(
-        "import.props.values", kept.type, kept.requestedHandleTypes, kept.location.type, kept.location.id
-    )
+    step.note("import.props.values", kept.type, kept.requestedHandleTypes, kept.location.type, kept.location.id)
     mixed = step.quiet("cuMemCreate", PAGE, properties(1, 1, 0), 0)
     step("map.neighbour", "cuMemMap", start + PAGE, PAGE, 0, mixed, 0)
     step("set.two_devices", "cuMemSetAccess", start, 2 * PAGE, [access(3, 1, 0), access(3, 1, 1)], 2)

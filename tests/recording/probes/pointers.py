@@ -94,9 +94,7 @@ def pointers(step: Recorder) -> None:
         together(step, f"vmm.together.{one.name[21:]}", vmm, [one])
     buffer = (ctypes.c_ubyte * 64)()
     for odd in (0, 22, 100, -1):
-        step.raw(
-            f"attribute{odd}", "cuPointerGetAttribute", buffer, ctypes.c_int(odd), ctypes.c_uint64(plain)
-        )
+        step.raw(f"attribute{odd}", "cuPointerGetAttribute", buffer, ctypes.c_int(odd), ctypes.c_uint64(plain))
     step.raw("all.count0", "cuPointerGetAttributes", 0, None, None, ctypes.c_uint64(plain))
     odd = (ctypes.c_int * 2)(2, 100)
     places = (ctypes.c_void_p * 2)(ctypes.addressof(buffer), ctypes.addressof(buffer) + 32)
