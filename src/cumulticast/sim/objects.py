@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from cumulticast.sim import room
+from cumulticast.sim.handles import Kind
 from cumulticast.sim.shared import World
 
 
@@ -54,33 +53,36 @@ def create_memory(
     sqlite3.IntegrityError
         The device has no room for it.
     """
-    with _new_file(world.path_of("memory", obj), size):
-        world.change(
-            "insert into allocation(id, process, size, location_type, location_id, node, device, handle_types,"
-            " properties) values(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (obj, process, size, *location, node, device, handle_types, properties),
-        )
+    _enter(
+        world,
+        ("memory", obj, size),
+        "insert into allocation(id, process, size, location_type, location_id, node, device, handle_types,"
+        " properties) values(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (obj, process, size, *location, node, device, handle_types, properties),
+    )
 
 
 def create_multicast(
     world: World, process: int, obj: int, size: int, num_devices: int, handle_types: int, node: int
 ) -> None:
     """Make a multicast object without devices; nothing is reserved for it yet."""
-    with _new_file(world.path_of("multicast", obj), 0):
-        world.change(
-            "insert into multicast(id, process, size, num_devices, handle_types, node) values(?, ?, ?, ?, ?, ?)",
-            (obj, process, size, num_devices, handle_types, node),
-        )
+    _enter(
+        world,
+        ("multicast", obj, 0),
+        "insert into multicast(id, process, size, num_devices, handle_types, node) values(?, ?, ?, ?, ?, ?)",
+        (obj, process, size, num_devices, handle_types, node),
+    )
 
 
-@contextmanager
-def _new_file(path: str, size: int) -> Generator[None]:
-    """Make an object's file; it goes again if the object cannot be entered in the books."""
-    room.require(os.path.dirname(path))
+def _enter(world: World, file: tuple[Kind, int, int], statement: str, values: tuple[object, ...]) -> None:
+    """Make an object's file (kind, number, bytes) and enter the object in the books; or do neither."""
+    kind, obj, size = file
+    path = world.path_of(kind, obj)
+    room.require(str(world.path))
     fd = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_EXCL, 0o600)
     try:
         os.ftruncate(fd, size)
-        yield
+        world.change(statement, values)
     except BaseException:
         os.unlink(path)
         raise

@@ -17,7 +17,7 @@ from cumulticast.sim.machine import Device
 from cumulticast.sim.objects import team_of, used_memory
 from cumulticast.sim.pools import Pools
 from cumulticast.sim.streams import Streams
-from cumulticast.sim.structs import FABRIC
+from cumulticast.sim.structs import FABRIC, AllocationProp
 from cumulticast.sim.windows import Windows
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Process:
         self.number = self.world.enter(os.getpid(), self.node, driver.options.rank)
         self._made = 0
         self.handles = Handles()
+        self.flawless: dict[bytes, AllocationProp] = {}  # properties that break no rule and leave no finding
         self.space = AddressSpace(self.world)
         self.contexts = Contexts()
         self.windows = Windows(self.world, self.space.moves)

@@ -42,7 +42,9 @@ PREFIX = "cumulticast-"
 LIBRARIES = {"libcuda": ("libcuda.so.1", "libcuda.so"), "libnvml": ("libnvidia-ml.so.1", "libnvidia-ml.so")}
 LINKS = tuple(name for names in LIBRARIES.values() for name in names)
 WORDS = 1 << 16
-FAULTS_WORD = 0
+FAULTS_WORD = 0  # how often the faults changed
+ENTERED_WORD = 1  # how many processes ever entered
+OBJECT_WORDS = 2  # where the objects' words begin
 CALM = 0xFFFF_FFFF
 
 
@@ -122,7 +124,8 @@ class World:
         self.machine = machine
         self.owned = owned
         self.lives = lives
-        self._turns = Turns(path / "turn")
+        self._turns = Turns(path / "turn", self._is_alone)
+        self._entered_alone = 0  # the count of entered processes when this one found itself alone; 0: it did not
         self._connection = self._connect()
         if owned:
             room.set_aside_log(path)
@@ -274,7 +277,7 @@ class World:
 
     def word(self, obj: int) -> int:
         """Answer the address of an object's futex word. Objects may share one: then both look when either changes."""
-        return self._words_address + 4 * (1 + (obj ^ (obj >> 32) * 0x9E37) % (WORDS - 1))
+        return self._words_address + 4 * (OBJECT_WORDS + (obj ^ (obj >> 32) * 0x9E37) % (WORDS - OBJECT_WORDS))
 
     def generation(self, obj: int) -> int:
         """Answer how often the object has changed."""
@@ -330,12 +333,24 @@ class World:
     def enter(self, pid: int, node: int, rank: int | None) -> int:
         """Register a process, alive as of now, and answer its number in this world."""
         self.reap()
+        native.add_and_wake(self._entered_address)
+        entered = native.load_word(self._entered_address)
         with self.transaction() as db:
+            alone = self.owned and not db.execute("select 1 from process").fetchall()
             insert = "insert into process(pid, node, rank, since) values(?, ?, ?, ?)"
             number = db.execute(insert, (pid, node, rank, time.time())).lastrowid
             assert number is not None
             self.lives.hold(number)
+        self._entered_alone = entered if alone else 0
         return number
+
+    def _is_alone(self) -> bool:
+        """Tell whether nobody else has entered since this process found itself alone in a world of its own."""
+        return self._entered_alone != 0 and native.load_word(self._entered_address) == self._entered_alone
+
+    @property
+    def _entered_address(self) -> int:
+        return self._words_address + 4 * ENTERED_WORD
 
     def leave(self, process: int) -> list[Place]:
         """Forget a process and everything that only it referred to; answer the binds that ended with its memory."""
@@ -410,10 +425,12 @@ class World:
         if kind == "multicast":
             unused += " and not exists(select 1 from binding where multicast = id)"
         table = TABLES[kind]
-        row = db.execute(f"select exported from {table} where id = ? and {unused}", (obj,)).fetchone()
-        if row is None or (row[0] and self._descriptor_open(self.path_of(kind, obj))):
-            return []
-        db.execute(f"delete from {table} where id = ?", (obj,))
+        delete = f"delete from {table} where id = ? and not exported and {unused} returning 1"
+        if not db.execute(delete, (obj,)).fetchall():
+            sent = db.execute(f"select 1 from {table} where id = ? and exported and {unused}", (obj,)).fetchall()
+            if not sent or self._descriptor_open(self.path_of(kind, obj)):
+                return []
+            db.execute(f"delete from {table} where id = ?", (obj,))
         self.remove_file(kind, obj)  # gone, if a process died right here and did not commit
         return self._detach(db, obj) if kind == "memory" else []
 

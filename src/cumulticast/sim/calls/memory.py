@@ -17,13 +17,22 @@ MINIMUM, RECOMMENDED = 0, 1
 @entry("cuMemCreate")
 def mem_create(process: Process, size: int, prop: bytes, flags: int) -> int:
     """Make ``size`` bytes of physical memory where ``prop`` says; it is mapped nowhere yet."""
-    judge, wanted = process.driver.judge, AllocationProp.read(prop)
+    judge = process.driver.judge
     judge(general.flags_zero, flags)
-    check_prop(process, wanted)
+    wanted = process.flawless.get(prop) or checked(process, prop)
     judge(memory.memory_size_positive, size)
     judge(memory.memory_size_granularity, size, process.machine.memory_granularity)
     process.require_fabric(wanted.requested_handle_types)
     return allocate(process, size, wanted).value
+
+
+def checked(process: Process, prop: bytes) -> AllocationProp:
+    """Answer properties that were found legal; those that left no finding either need not be looked at again."""
+    wanted, found = AllocationProp.read(prop), len(process.driver.findings)
+    check_prop(process, wanted)
+    if len(process.driver.findings) == found:
+        process.flawless[prop] = wanted
+    return wanted
 
 
 def check_prop(process: Process, prop: AllocationProp) -> None:
