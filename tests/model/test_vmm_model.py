@@ -7,6 +7,8 @@ machine's books. In the end the machine gives everything back and must be empty.
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -23,6 +25,7 @@ def check(machine: str, profile: str, examples: int, steps: int) -> None:
         deadline=None,
         suppress_health_check=list(HealthCheck),
         print_blob=True,
+        derandomize="CI" in os.environ,  # people look for new trouble; continuous integration for old
     )
     run_state_machine_as_test(kind, settings=chosen)
 
@@ -36,4 +39,5 @@ def test_calls_agree_with_the_model(machine: str, profile: str) -> None:
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("machine", "profile"), COMBINATIONS)
 def test_many_more_calls_agree_with_the_model(machine: str, profile: str) -> None:
-    check(machine, profile, examples=400, steps=150)
+    """Draw so many examples of 150 steps as MODEL_EXAMPLES says: 400 take some four minutes on one processor."""
+    check(machine, profile, examples=int(os.environ.get("MODEL_EXAMPLES", "100")), steps=150)
