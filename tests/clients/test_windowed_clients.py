@@ -217,6 +217,7 @@ def trtllm(job: Client) -> None:
         job.do("multicast_bind_mem", mc, 0, handle, 0, size, 0)
     except Refusal:  # its macro throws here, on every rank; what else would be refused is still asked
         job.ignoring("multicast_bind_mem", mc, 0, handle, 0, size, 0)
+        job.barrier()  # or a rank that throws early lets its reference go before the last has imported: MC610
         raise
     job.barrier()
     all_reduced(job, ptrs[job.rank] + wanted, mc_ptr + wanted)
