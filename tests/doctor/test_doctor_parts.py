@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cumulticast.doctor import ask
-from cumulticast.doctor.checks import descriptors, fabric, limits, modes, nvlink, services, trial
+from cumulticast.doctor.checks import descriptors, devices, fabric, limits, modes, nvlink, services, trial
 from cumulticast.doctor.examine import guarded, run
 from cumulticast.doctor.register import Check, checks
 from cumulticast.doctor.result import Report, Result
@@ -248,11 +248,61 @@ def results(**outcomes: str) -> list[Result]:
         ({"driver": "ok", "devices": "ok", "fabric": "crashed"}, "unknown"),
         ({"driver": "ok", "devices": "ok", "imex": "missing"}, "works"),
         ({"fabric": "ok"}, "unknown"),
+        ({"trial": "ok"}, "works"),
+        ({"devices": "partial", "trial": "partial"}, "works"),
+        ({"trial": "not-available"}, "unknown"),
+        ({"driver": "missing", "trial": "ok"}, "cannot"),
         ({"packages": "missing", "driver": "not-available", "devices": "not-available"}, "unknown"),
     ],
 )
 def test_the_verdict(outcomes: dict[str, str], answer: str) -> None:
     assert judge(results(**outcomes))[0] == answer
+
+
+def test_a_verdict_names_what_is_lacking() -> None:
+    why = judge(results(driver="ok", devices="partial", fabric="ok"))[1]
+    assert why.startswith("the devices say so, but devices;")
+    assert judge(results(driver="ok", devices="ok", fabric="ok"))[1].startswith("every query says so;")
+
+
+class Cuda(SimpleNamespace):
+    """A driver of two devices, whose multicast attribute a test names; another driver status for None."""
+
+    def cuInit(self, flags: int) -> tuple[int]:
+        return (0,)
+
+    def cuDeviceGetCount(self) -> tuple[int, int]:
+        return 0, 2
+
+    def cuDeviceGet(self, ordinal: int) -> tuple[int, int]:
+        return 0, ordinal
+
+    def cuDeviceGetName(self, length: int, device: int) -> tuple[int, bytes]:
+        return 0, b"X\0"
+
+    def cuDeviceGetAttribute(self, attribute: str, device: int) -> tuple[int, int]:
+        value = self.values[device] if attribute.endswith("MULTICAST_SUPPORTED") else 1
+        return (999, 0) if value is None else (0, value)
+
+
+@pytest.mark.parametrize(
+    ("values", "outcome", "cause"),
+    [
+        ((1, 1), "ok", ()),
+        ((0, 0), "missing", ("multicast-unsupported-topology",)),
+        ((1, 0), "partial", ("multicast-unsupported-topology",)),
+        ((1, None), "partial", ()),
+        ((None, None), "not-available", ()),
+    ],
+)
+def test_a_query_that_fails_is_no_answer_no(
+    monkeypatch: pytest.MonkeyPatch, values: tuple, outcome: str, cause: tuple
+) -> None:
+    names = SimpleNamespace(**{name: name for name in devices.ATTRIBUTES.values()})
+    monkeypatch.setattr(ask, "driver", lambda: Cuda(values=values, CUdevice_attribute=names))
+    found = devices.devices()
+    assert (found.outcome, found.causes) == (outcome, cause)
+    assert json.dumps(found.as_dict())
 
 
 def test_what_is_shared_names_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,19 +312,26 @@ def test_what_is_shared_names_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/mnt/people/mallory")
     secret = {
         "uuid": "GPU-44ebd0d9-99b8-9ec5-95fc-93906f627fcf",
-        "lines": ["gpu-node-17 kernel: hello", "from 10.11.12.13", {"path": "/home/eve/x and /mnt/people/mallory/y"}],
+        "lines": [
+            "gpu-node-17 kernel: hello",
+            "from 10.11.12.13 and fe80::1 and 2001:db8:0:0:1:0:0:1",
+            {"path": "/home/eve/x and /mnt/people/mallory/y"},
+        ],
         "owner": "mallory",
+        "card": "0c:42:a1:00:00:01",
+        "kept": "[08:30:12.123] std::vector at 00000000:86:00.0, c10::Error, 0xab :: 5",
         "driver": "580.159.04",
         "size": 7,
     }
     told = Result("x", "ok", "on gpu-node-17.example.org for mallory", secret, ("fm-not-running",))
     shared = shareable(Report((told,), "works", "see /root/log on gpu-node-17"))
     text = json.dumps(shared.as_dict())
-    for word in ("44ebd0d9", "gpu-node-17", "mallory", "eve", "10.11.12.13", "/root"):
+    for word in ("44ebd0d9", "gpu-node-17", "mallory", "eve", "10.11.12.13", "/root", "fe80", "2001:db8", "0c:42"):
         assert word not in text
     [result] = shared.results
     assert (result.details["driver"], result.details["size"]) == ("580.159.04", 7)
     assert result.summary == "on HOST for USER"
+    assert result.details["kept"] == secret["kept"]
     assert result.causes == ("fm-not-running",)
 
 
@@ -285,3 +342,11 @@ def test_every_cause_that_the_doctor_names_is_in_the_list() -> None:
     quoted = set(re.findall(r'"([a-z]+(?:-[a-z]+){1,4})"', sources))
     heads = ("fm", "imex", "fabric", "mig", "cc", "clique", "multicast", "fd", "nvlink")
     assert {word for word in quoted if word.split("-")[0] in heads} - set(causes()) <= {"fabric-manager"}
+
+
+def test_a_library_that_is_not_there_is_named() -> None:
+    lacking = type("DynamicLibNotFoundError", (RuntimeError,), {})
+    for name, file in (("cuda", "libcuda.so.1"), ("nvml", "libnvidia-ml.so.1")):
+        error = lacking(f'"{name}" is an NVIDIA driver library and can only be found via system search. Ensure')
+        assert ask._lacking(error) == f"there is no {file} on this machine"
+    assert ask._lacking(RuntimeError('"cuda" has no cuInit')) is None

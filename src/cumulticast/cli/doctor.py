@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import math
 
-from cumulticast.cli.answers import FOUND, GOOD, UNCERTAIN, UsageError, console, print_json
+from cumulticast.cli.answers import FOUND, GOOD, UNCERTAIN, UsageError, complain, console, print_json
 from cumulticast.doctor.examine import TIME_LIMIT, examine
 from cumulticast.doctor.register import checks
 from cumulticast.doctor.result import Answer, Outcome, Report, Result
 from cumulticast.doctor.share import shareable
 from cumulticast.why.causes import causes
 
+INTERRUPTED = 130  # as shells say that Ctrl-C ended a command
 MARKS: dict[Outcome, tuple[str, str]] = {
     "ok": ("ok", "green"),
     "partial": ("partial", "yellow"),
@@ -29,18 +31,31 @@ def describe(parser: argparse.ArgumentParser) -> None:
     add("--list", action="store_true", help="list the checks")
     add("--json", action="store_true", help="print JSON")
     add("--share", action="store_true", help="leave out UUIDs, host and user names, home directories and addresses")
-    add("--limit", type=float, default=TIME_LIMIT, metavar="S", help=f"seconds for one check ({TIME_LIMIT:g})")
+    add("--limit", type=_seconds, default=TIME_LIMIT, metavar="S", help=f"seconds for one check ({TIME_LIMIT:g})")
+
+
+def _seconds(text: str) -> float:
+    """Read a time limit."""
+    value = float(text)
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is no time limit: a number of seconds above 0")
+    return value
 
 
 def execute(args: argparse.Namespace) -> int:
     """Run the checks, show what they found, and answer: 0 works, 1 it cannot or something is wrong, 3 unknown."""
-    if args.list:
-        return _list(args.json)
     for name in args.checks:
         if name not in checks():
-            near = difflib.get_close_matches(name, list(checks()), n=1, cutoff=0.0)
-            raise UsageError(f"there is no check {name!r}; nearest {near[0]}; all: {', '.join(checks())}")
-    report = examine(args.checks, time_limit=args.limit)
+            near = difflib.get_close_matches(name.lower().replace("_", "-"), list(checks()), n=1)
+            told = f"; nearest {near[0]}" if near else ""
+            raise UsageError(f"there is no check {name!r}{told}; all: {', '.join(checks())}")
+    if args.list:
+        return _list(args.json)
+    try:
+        report = examine(args.checks, time_limit=args.limit)
+    except KeyboardInterrupt:
+        complain("doctor: interrupted")
+        return INTERRUPTED
     shown = shareable(report) if args.share else report
     if args.json:
         print_json(shown.as_dict())

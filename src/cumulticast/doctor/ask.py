@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,10 @@ from types import ModuleType
 from typing import Any
 
 from cumulticast.rules import Status as Known
+
+
+#: What cuda.pathfinder calls the libraries of the driver.
+LIBRARIES = {"cuda": "libcuda.so.1", "nvml": "libnvidia-ml.so.1"}
 
 
 class Unavailable(Exception):
@@ -51,7 +56,7 @@ def driver() -> ModuleType:
     try:
         module.cuDriverGetVersion()
     except RuntimeError as error:  # cuda.bindings finds no library, or no function in it
-        raise Unavailable(f"there is no libcuda: {_first(error)}") from error
+        raise Unavailable(_lacking(error) or f"libcuda does not load: {_first(error)}") from error
     return module
 
 
@@ -82,7 +87,7 @@ def nvml() -> Generator[ModuleType]:
     try:
         module.init_v2()
     except Exception as error:
-        raise Unavailable(f"NVML does not start: {_first(error)}") from error
+        raise Unavailable(_lacking(error) or f"NVML does not start: {_first(error)}") from error
     try:
         yield module
     finally:
@@ -137,6 +142,12 @@ def _module(name: str) -> ModuleType:
         return import_module(f"cuda.bindings.{name}")
     except ImportError as error:
         raise Unavailable(f"cuda.bindings.{name} cannot be imported: {_first(error)}") from error
+
+
+def _lacking(error: BaseException) -> str | None:
+    """Name the library that cuda.pathfinder did not find; None for another error."""
+    named = re.search(r'"(cuda|nvml)"', str(error)) if type(error).__name__.startswith("DynamicLib") else None
+    return f"there is no {LIBRARIES[named[1]]} on this machine" if named else None
 
 
 def _first(error: BaseException) -> str:

@@ -63,18 +63,26 @@ def guarded(check: Check) -> Result:
 
 def _apart(check: Check, time_limit: float) -> Result:
     """Run a check in a process of its own and read its result from there."""
-    command = [sys.executable, "-m", "cumulticast.doctor.child", check.name]
+    command = [sys.executable, "-m", "cumulticast.doctor.child", check.name, str(os.getpid())]
     process = subprocess.Popen(
         command, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     try:
         out, err = process.communicate(timeout=time_limit)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        _end(process)
         summary = f"no answer within {time_limit:g} s: the call hangs"
         return Result(check.name, "crashed", summary, {"limit": time_limit})
+    except BaseException:  # Ctrl-C: the caller may live on
+        _end(process)
+        raise
     return _read(check, process.returncode, out, err)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a check and what it started."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
 
 
 def _environment() -> dict[str, str]:

@@ -11,11 +11,15 @@ from typing import Any, cast
 
 from cumulticast.doctor.result import Report, Result
 
+_HEX = r"[\da-fA-F]{1,4}"
+_FULL, _SHORT = rf"{_HEX}(?::{_HEX}){{7}}", rf"(?:{_HEX}(?::{_HEX})*)?::(?:{_HEX}(?::{_HEX})*)?"  # of IPv6
 _PATTERNS = (
     (re.compile(r"\b(?:GPU-|MIG-)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE), "UUID"),
     (re.compile(r"(?<![\w/])/(?:home|Users)/[^/\s:'\"]+"), "~"),
     (re.compile(r"(?<![\w/])/root(?=/|\b)"), "~"),
     (re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b(?!\.\d)"), "ADDRESS"),
+    (re.compile(rf"(?<![\w:.])(?=[\da-fA-F:]*[\da-fA-F])(?:{_FULL}|{_SHORT})(?![\w:])"), "ADDRESS"),
+    (re.compile(r"(?<![\w:])(?:[\da-fA-F]{2}:){5}[\da-fA-F]{2}(?![\w:])"), "ADDRESS"),  # of a network card
 )
 
 

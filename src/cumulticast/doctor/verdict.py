@@ -17,6 +17,8 @@ def judge(results: Sequence[Result]) -> tuple[Answer, str]:
     found = {result.check: result for result in results}
     if broken := [found[name] for name in ESSENTIAL if name in found and found[name].outcome == "missing"]:
         return "cannot", "; ".join(dict.fromkeys(result.summary for result in _with_causes_first(broken)))
+    if _tried(found):
+        return "works", _grounds(found)
     if unknown := [name for name in NEEDED if name not in found or found[name].outcome in ("not-available", "crashed")]:
         told = (found[name].summary if name in found else f"{name} was not asked" for name in unknown)
         return "unknown", "; ".join(dict.fromkeys(told))
@@ -29,9 +31,15 @@ def _with_causes_first(results: list[Result]) -> list[Result]:
     return sorted(results, key=lambda result: not result.causes)
 
 
+def _tried(found: Mapping[str, Result]) -> bool:
+    """Whether a multicast object came up: nothing else needs to be known then."""
+    return "trial" in found and found["trial"].outcome in ("ok", "partial")
+
+
 def _grounds(found: Mapping[str, Result]) -> str:
-    tried = found.get("trial")
-    if tried is not None and tried.outcome in ("ok", "partial"):
-        return f"tried on the simulated machine: {tried.summary}"
+    if _tried(found):
+        return f"tried on the simulated machine: {found['trial'].summary}"
+    lacking = [found[name].summary for name in ESSENTIAL if name in found and found[name].outcome == "partial"]
     known = "every query says so" if "fabric" in found and found["fabric"].outcome == "ok" else "the devices say so"
+    known = f"the devices say so, but {'; '.join(lacking)}" if lacking else known
     return f"{known}; nothing was bound (a stale Fabric Manager registration shows only in a bind)"

@@ -30,8 +30,12 @@ def devices() -> Result:
     details = {"devices": found}
     if not found:
         return Result("devices", "not-available", "CUDA sees no device (CUDA_VISIBLE_DEVICES?)", details)
-    having = sum(device["multicast"] for device in found)
+    silent = [device["ordinal"] for device in found if device["multicast"] is None]
+    having = sum(bool(device["multicast"]) for device in found)
     what = f"{len(found)} x {found[0]['name']}" if len({device["name"] for device in found}) == 1 else f"{len(found)}"
+    if silent:  # a query that fails is no answer "no"
+        summary = f"{what}: device {', '.join(map(str, silent))} does not tell whether it has multicast"
+        return Result("devices", "partial" if having else "not-available", summary, details)
     if not having:
         summary = f"{what}: no device has multicast (attribute 132 is 0)"
         return Result("devices", "missing", summary, details, ("multicast-unsupported-topology",))
@@ -51,12 +55,12 @@ def _device(cuda: ModuleType, ordinal: int) -> dict[str, Any]:
     return {"ordinal": ordinal, "name": name.split(b"\0")[0].decode(), **attributes}
 
 
-def _attribute(cuda: ModuleType, attribute: Any, device: Any) -> int:
-    """Answer an attribute; one that the driver does not know is 0."""
+def _attribute(cuda: ModuleType, attribute: Any, device: Any) -> int | None:
+    """Answer an attribute; None when the driver does not answer (one older than the attribute does not)."""
     try:
         return int(ask.call(cuda.cuDeviceGetAttribute, attribute, device))
     except ask.Status:
-        return 0
+        return None
 
 
 @check("memory", "free memory of the devices, and who has the rest", apart=True)

@@ -45,7 +45,7 @@ def _tried(steps: Steps, log: Path) -> Result:
         if not steps.has_multicast():
             return Result("trial", "not-available", "the devices have no multicast")
     except ask.Status as error:
-        return Result("trial", "not-available", f"{error}, as the check of the driver says")
+        return Result("trial", "not-available", f"nothing was tried: {error}")
     first = _attempt(steps)
     if first is None:
         return _further(steps, log)
@@ -97,7 +97,8 @@ def _not_ready() -> tuple[str, ...]:
 
 def _further(steps: Steps, log: Path) -> Result:
     """After a team came up: try what only some machines have."""
-    done = f"{len(steps.devices)} devices bound and mapped"
+    count = len(steps.devices)
+    done = f"{count} device{'s' * (count != 1)} bound and mapped"
     for what, step, causes in (
         ("memory with a fabric handle", steps.fabric_memory, ("imex-channel-missing",)),
         ("a bind that is not aligned", steps.unaligned_bind, ()),
