@@ -35,6 +35,7 @@ setup(
         "src/cumulticast/libcuda/build_door.py:ffibuilder",
         "src/cumulticast/libnvml/build_door.py:ffibuilder",
         "src/cumulticast/sim/native/build_native.py:ffibuilder",
+        "src/cumulticast/ptx/native/build_runtime.py:ffibuilder",
     ],
     cmdclass={"build_ext": build_with_libraries},
 )

@@ -1,0 +1,1 @@
+"""KERNELS: PTX text becomes machine code of this host, multicast instructions included."""

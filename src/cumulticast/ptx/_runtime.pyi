@@ -1,0 +1,5 @@
+from typing import Any
+
+ffi: Any
+lib: Any
+__file__: str

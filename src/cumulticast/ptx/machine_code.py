@@ -1,0 +1,115 @@
+"""LLVM IR text → machine code of this host, through llvmlite.
+
+Object code is what is kept and cached; it is linked into the process by `link`. Every symbol that object code asks for
+must be one of the C runtime's: LLVM would resolve an unknown one to address 0, and the first call would be a crash.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from dataclasses import dataclass
+
+from llvmlite import binding as llvm
+
+from cumulticast.ptx.runtime import address_of
+
+_LOCK = threading.Lock()
+_STATE: dict[str, llvm.TargetMachine] = {}
+
+
+def host() -> str:
+    """Describe the processor that code is made for; code of another one is not run."""
+    return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+
+
+def _target_machine() -> llvm.TargetMachine:
+    if "machine" not in _STATE:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        target = llvm.Target.from_default_triple()
+        features = llvm.get_host_cpu_features().flatten()
+        if "+avx512f" in features:
+            features += ",-prefer-256-bit"
+        _STATE["machine"] = target.create_target_machine(
+            cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="default"
+        )
+    return _STATE["machine"]
+
+
+def object_code(ir: str) -> bytes:
+    """Compile LLVM IR text.
+
+    Raises
+    ------
+    RuntimeError
+        LLVM does not accept the text: a fault of the compiler's, never of the user's.
+    """
+    with _LOCK:
+        machine = _target_machine()
+        module = llvm.parse_assembly(ir)
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        module.verify()
+        _optimise(module, machine)
+        return machine.emit_object(module)
+
+
+def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    """Run the passes that a trial found worth their time: no vectoriser, since the code is vectors already."""
+    options = llvm.PipelineTuningOptions(speed_level=1)
+    builder = llvm.create_pass_builder(machine, options)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_new_gvn_pass()
+    passes.add_aggressive_dce_pass()
+    passes.add_simplify_cfg_pass()
+    passes.run(module, builder)
+
+
+@dataclass(slots=True)
+class Linked:
+    """Machine code in this process; it stays as long as this does."""
+
+    engine: llvm.ExecutionEngine
+
+    def address(self, name: str) -> int:
+        """Answer where a function begins."""
+        return self.engine.get_function_address(name)
+
+
+def link(code: bytes) -> Linked:
+    """Put object code into this process.
+
+    Raises
+    ------
+    RuntimeError
+        The code asks for a function that the runtime does not have.
+    """
+    with _LOCK:
+        machine = _target_machine()
+        found = llvm.ObjectFileRef.from_data(code)
+        for name in undefined(found):
+            address = address_of(name)
+            if address is None:
+                raise RuntimeError(f"machine code asks for {name}, which the runtime does not have")
+            llvm.add_symbol(name, address)
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        engine.add_object_file(found)
+        engine.finalize_object()
+        return Linked(engine)
+
+
+def undefined(found: llvm.ObjectFileRef) -> list[str]:
+    """List the symbols that an ELF object asks others for."""
+    sections = {section.name(): section.data() for section in found.sections()}
+    symbols, strings = sections[b".symtab"], sections[b".strtab"]
+    names: list[str] = []
+    for at in range(24, len(symbols), 24):  # Elf64_Sym; the first is void
+        name, _, _, section = struct.unpack_from("<IBBH", symbols, at)
+        if section == 0 and name:
+            names.append(strings[name : strings.index(b"\0", name)].decode())
+    return names

@@ -1,0 +1,5 @@
+#include "runtime.h"
+
+const char *ptx_runtime_version(void) {
+    return "1";
+}

@@ -1,0 +1,100 @@
+"""Carry straight-line PTX out on 32 lanes, with no kernel around it: the bench on which single instructions are tested.
+
+    out = run(".reg .b32 %a, %b, %c;", "add.s32 %c, %a, %b;", {"%a": a, "%b": b}, ["%c"])
+
+``a`` and ``b`` are arrays of 32 unsigned integers (uint8 for predicates, uint16, uint32, uint64): the registers' bits.
+Every instruction is carried out in both shapes: for 32 lanes, and with ``uniform=True`` once for all.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+
+import numpy as np
+
+from cumulticast.ptx import machine_code
+from cumulticast.ptx.lower import all_lowerings
+from cumulticast.ptx.lower.emitter import LANES, Emitter, Slot, lowering
+from cumulticast.ptx.parser import parse
+from cumulticast.ptx.syntax import Instruction
+
+Array = np.ndarray
+DTYPES = {"i1": np.uint8, "i8": np.uint8, "i16": np.uint16, "i32": np.uint32, "i64": np.uint64}
+HEADER = ".version 9.0\n.target {target}\n.address_size 64\n.visible .entry k()\n{{\n"
+
+
+def run(
+    declarations: str,
+    body: str,
+    inputs: Mapping[str, Array],
+    outputs: list[str],
+    *,
+    uniform: bool = False,
+    target: str = "sm_90a",
+) -> dict[str, Array]:
+    """Answer the bits of the output registers after the body; with ``uniform`` lane 0's inputs are used, for all."""
+    module = parse(HEADER.format(target=target) + declarations + "\n" + body + "\nret;\n}\n")
+    function = module.functions["k"]
+    all_lowerings()
+    slots = {name: Slot(Emitter.kind(kind), uniform) for name, kind in function.registers.items()}
+    em = Emitter(slots)
+    em.vector = not uniform
+    for name, slot in slots.items():
+        em.entry.append(f"  {em.register(name)} = alloca {em.t(slot.kind)}, align 64")
+    arrays = {name: np.ascontiguousarray(value, DTYPES[slots[name].kind]) for name, value in inputs.items()}
+    results = {name: np.zeros(LANES, DTYPES[slots[name].kind]) for name in outputs}
+    for i, name in enumerate(inputs):
+        _load(em, slots[name], name, i)
+    for statement in function.body or []:
+        if isinstance(statement, Instruction) and statement.opcode != "ret":
+            em.line = statement.line
+            found = lowering(statement)
+            assert found is not None, f"nobody lowers {statement.name}"
+            found(em, statement)
+    for i, name in enumerate(outputs):
+        _store(em, slots[name], name, len(inputs) + i)
+    ir = "\n".join(
+        [
+            *sorted(em.declared),
+            "define void @straight(ptr %io) {",
+            "entry:",
+            *em.entry,
+            *em.lines,
+            "  ret void",
+            "}",
+            "",
+        ]
+    )
+    linked = machine_code.link(machine_code.object_code(ir))
+    pointers = [array.ctypes.data for array in (*arrays.values(), *results.values())]
+    table = (ctypes.c_uint64 * len(pointers))(*pointers)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(linked.address("straight"))(ctypes.addressof(table))
+    return results
+
+
+def _place(em: Emitter, index: int) -> str:
+    at = em.emit(f"getelementptr i64, ptr %io, i64 {index}")
+    return em.emit(f"load ptr, ptr {at}")
+
+
+def _load(em: Emitter, slot: Slot, name: str, index: int) -> None:
+    kind = "i8" if slot.kind == "i1" else slot.kind
+    value = em.emit(f"load {em.t(kind)}, ptr {_place(em, index)}, align 1")
+    if slot.kind == "i1":
+        value = em.compare("icmp", "ne", "i8", value, em.const("i8", 0))
+    em.do(f"store {em.t(slot.kind)} {value}, ptr {em.register(name)}")
+
+
+def _store(em: Emitter, slot: Slot, name: str, index: int) -> None:
+    value = em.load(name)
+    kind = slot.kind
+    if kind == "i1":
+        value, kind = em.cast("zext", "i1", "i8", value), "i8"
+    if not em.vector:
+        em.vector = True
+        value = em.splat(kind, value)
+        em.do(f"store {em.t(kind)} {value}, ptr {_place(em, index)}, align 1")
+        em.vector = False
+        return
+    em.do(f"store {em.t(kind)} {value}, ptr {_place(em, index)}, align 1")
