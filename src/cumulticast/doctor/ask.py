@@ -13,7 +13,6 @@ from typing import Any
 
 from cumulticast.rules import Status as Known
 
-
 #: What cuda.pathfinder calls the libraries of the driver.
 LIBRARIES = {"cuda": "libcuda.so.1", "nvml": "libnvidia-ml.so.1"}
 
