@@ -12,11 +12,11 @@ import ctypes
 from collections.abc import Mapping
 
 import numpy as np
+from cumulticast.ptx.parser import parse
 
 from cumulticast.ptx import machine_code
 from cumulticast.ptx.lower import all_lowerings
 from cumulticast.ptx.lower.emitter import LANES, Emitter, Slot, lowering
-from cumulticast.ptx.parser import parse
 from cumulticast.ptx.syntax import Instruction
 
 Array = np.ndarray
@@ -32,6 +32,7 @@ def run(
     *,
     uniform: bool = False,
     target: str = "sm_90a",
+    warp: int = 0,
 ) -> dict[str, Array]:
     """Answer the bits of the output registers after the body; with ``uniform`` lane 0's inputs are used, for all."""
     module = parse(HEADER.format(target=target) + declarations + "\n" + body + "\nret;\n}\n")
@@ -57,7 +58,7 @@ def run(
     ir = "\n".join(
         [
             *sorted(em.declared),
-            "define void @straight(ptr %io) {",
+            "define void @straight(ptr %io, ptr %warp) {",
             "entry:",
             *em.entry,
             *em.lines,
@@ -69,7 +70,7 @@ def run(
     linked = machine_code.link(machine_code.object_code(ir))
     pointers = [array.ctypes.data for array in (*arrays.values(), *results.values())]
     table = (ctypes.c_uint64 * len(pointers))(*pointers)
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(linked.address("straight"))(ctypes.addressof(table))
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(linked.address("straight"))(ctypes.addressof(table), warp)
     return results
 
 

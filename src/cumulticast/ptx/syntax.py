@@ -247,7 +247,7 @@ class Function:
     tables
         ``.branchtargets`` (label → labels) and ``.calltargets`` (label → functions).
     directives
-        ``maxntid``, ``reqntid``, ``minnctapersm``, ``maxnreg``, ``reqnctapercluster``, ``explicitcluster``, … → numbers.
+        ``maxntid``, ``reqntid``, ``minnctapersm``, ``maxnreg``, ``reqnctapercluster``, … → numbers.
     """
 
     name: str

@@ -18,10 +18,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from cumulticast.ptx import layout
 from cumulticast.ptx.errors import PtxError
 from cumulticast.ptx.syntax import TYPE_BITS, Float, Instruction, Integer, Negated, Operand, Register, Sink
 
-LANES = 32
+LANES = layout.LANES
+IR_TYPES = {"ptr": "ptr", "u64": "i64", "i64": "i64", "u32": "i32", "i32": "i32", "u8": "i8"}
 #: The bits that an arithmetic result has which is not a number (CUDA C++ Programming Guide, "Floating-point standard").
 NAN_BITS = {"float": 0x7FFFFFFF, "double": 0xFFF8000000000000}
 BITS_OF = {"half": 16, "bfloat": 16, "float": 32, "double": 64, "fp128": 128}
@@ -58,7 +60,10 @@ class Emitter:
         self.vector = True
         self.line = 0
         self.blend = True  # whether lanes outside of the mask keep their old value of a register that is written
-        self.mask: str | None = None  # <32 x i1> of the lanes that carry the instruction out; None: all
+        self.mask: str | None = None  # <32 x i1> of the lanes that carry the instruction out; None: all 32
+        self.active = "-1"  # the same as i32
+        self.number = 0  # of the instruction: what a fault names
+        self.warp = "%warp"  # struct ptx_warp *
         self._count = 0
         self._scratch: dict[str, str] = {}
 
@@ -199,6 +204,21 @@ class Emitter:
             self.entry.append(f"  {self._scratch[key]} = alloca {self.t(kind)}, align 64")
         return self._scratch[key]
 
+    # ---- the warp
+
+    def field(self, name: str, index: int = 0) -> str:
+        """Read a field of the warp (layout.WARP), a scalar."""
+        return self._field(self.warp, layout.WARP, layout.WARP_AT, name, index)
+
+    def launch_field(self, name: str, index: int = 0) -> str:
+        """Read a field of the launch (layout.LAUNCH), a scalar."""
+        return self._field(self.field("launch"), layout.LAUNCH, layout.LAUNCH_AT, name, index)
+
+    def _field(self, base: str, fields: tuple[layout.Field, ...], at: dict[str, int], name: str, index: int) -> str:
+        kind = next(kind for field, kind, _ in fields if field == name)
+        place = self.emit(f"getelementptr i8, ptr {base}, i64 {at[name] + index * layout.SIZES[kind]}")
+        return self.emit(f"load {IR_TYPES[kind]}, ptr {place}")
+
     # ---- operands
 
     def get(self, operand: Operand, kind: str) -> str:
@@ -284,7 +304,7 @@ class Emitter:
         self._store(operand.name, slot, self.resize(kind, slot.kind, value, signed=signed))
 
     def set_float(self, operand: Operand, kind: str, value: str) -> None:
-        """Write the result of floating-point arithmetic (``float``, ``double``): NaN becomes canonical, now or later."""
+        """Write the result of floating-point arithmetic (``float``, ``double``): NaN becomes canonical."""
         lazy = isinstance(operand, Register) and self.slots[operand.name].lazy == kind
         self.set(operand, kind, value if lazy else self.canonical(kind, value))
 

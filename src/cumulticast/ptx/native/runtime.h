@@ -11,6 +11,10 @@
 /* Machine code of a kernel: carries one warp on from place `resume`, answers why it stopped (enum Reason in layout.py). */
 typedef uint32_t ptx_code(struct ptx_warp *warp, uint32_t resume);
 
+/* End the kernel: the warp is left at once, and `status` is the launch's. For use by machine code and what it calls. */
+_Noreturn void ptx_fail(struct ptx_warp *warp, uint32_t instruction, uint32_t status, uint32_t lane, uint64_t address,
+                        const char *reason);
+
 // cffi
 /* Why a kernel was ended. */
 struct ptx_fault {
