@@ -1,10 +1,12 @@
 """Opcodes that integers and floats share: ``add.s32`` is lowered in one file, ``add.rn.f32`` in another.
 
-@lowers_integer("add")          # the last type is an integer (u16x2 and b32 included)
-def lower_add(em, ins): ...
+    @lowers_integer("add")
+    def lower_add(em: Emitter, ins: Instruction) -> None: ...
 
-@lowers_float("add")            # the last type is a float (f16x2 and f32x2 included)
-def lower_add(em, ins): ...
+    @lowers_float("add")
+    def lower_add(em: Emitter, ins: Instruction) -> None: ...
+
+The last type decides: u16x2 and b32 count as integers, f16x2 and f32x2 as floats.
 """
 
 from __future__ import annotations
