@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from command_line import answered_json, clean_environment, cumulticast
+from command_line import answered_json, clean_environment, cumulticast, program
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
+CASE = str(CASES / "011-ray-eight-workers" / "input.log")
 KEYS = {
     "schema": int,
     "verdict": str,
@@ -77,6 +80,11 @@ def test_questions_are_plain_information(words: list[str]) -> None:
     ("words", "complaint"),
     [
         (["MC000"], "no rule MC000; nearest MC001"),
+        (["401", CASE], "'401' is a question and no file; questions and files are not read together"),
+        ([CASE, "MC304"], "'MC304' is a question and no file"),
+        (["cuMulticastBindMen"], "nearest cuMulticastBindMem;"),
+        (["my train.log"], "'my train.log' is no file"),
+        (["x" * 5000], "xxx...: File name too long"),
         (["none.log"], "'none.log' is no file, rule, status, call or cause"),
         ([str(CASES)], "Is a directory"),
         ([], "required: WHAT"),
@@ -86,6 +94,41 @@ def test_what_cannot_be_meant_is_a_usage_error(words: list[str], complaint: str)
     done = cumulticast("explain", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert complaint in done.stderr
+
+
+def test_a_line_that_is_pasted_is_read() -> None:
+    line = "cuMulticastBindMem failed: CUDA_ERROR_ILLEGAL_STATE, the operation cannot be performed in the present state"
+    for words in ([line], line.split()):
+        document = answered_json("explain", *words, "--json", code=1)
+        assert (document["status"]["code"], document["evidence"]) == (401, ["text:1"])
+
+
+def test_a_stdin_that_is_closed_is_a_usage_error() -> None:
+    command = f"exec {sys.executable} -m cumulticast.cli explain - <&-"
+    done = program("bash", "-c", command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "stdin: Bad file descriptor" in done.stderr
+
+
+def test_letters_that_the_terminal_lacks_are_escaped(tmp_path: Path) -> None:
+    log = tmp_path / "caf\u00e9.log"
+    log.write_text("cuMulticastBindMem: CUDA_ERROR_ILLEGAL_STATE \u2192", encoding="utf-8")
+    done = cumulticast("explain", str(log), env=clean_environment(PYTHONIOENCODING="ascii"))
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "caf\\xe9.log:1: cuMulticastBindMem" in done.stdout
+    odd = tmp_path / "odd\udcff.log"
+    shutil.copy(log, odd)
+    assert cumulticast("explain", str(odd)).returncode == 1
+
+
+@pytest.mark.parametrize("words", [["401"], ["--json", "401"], [CASE]])
+def test_a_reader_that_leaves_is_no_answer(words: list[str]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "cumulticast.cli", "explain", *words]
+    with os.fdopen(write, "wb") as nobody:
+        done = subprocess.run(command, stdout=nobody, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_a_file_that_is_called_like_a_question_is_read(tmp_path: Path) -> None:

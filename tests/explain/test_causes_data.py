@@ -45,6 +45,16 @@ def test_conditions_ask_for_kinds_that_something_makes(cause: Cause) -> None:
                 assert f'"{kind}"' in SOURCES or kind in MADE, kind
 
 
+@CAUSE
+def test_a_status_that_alone_makes_the_cause_is_among_its_statuses(cause: Cause) -> None:
+    """Otherwise the question about this status would not find it."""
+    alone = [r.every[0] for r in cause.reasons if r.weight >= ESTABLISHED and len(r.every) == 1]
+    for condition in alone:
+        codes = condition.facts.get("code", ()) if condition.kinds == ("failure",) else ()
+        if set(condition.facts) == {"code"}:
+            assert set(map(int, codes)) <= set(cause.statuses)
+
+
 def test_words_of_signs_are_in_lower_case_and_found_by_a_shorter_one_or_themselves() -> None:
     needles = readers.words()
     for sign in readers.signs():

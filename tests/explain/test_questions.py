@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import cumulticast
-from cumulticast.rules import Status, all_rules, find
+from cumulticast.rules import Rule, Status, all_rules, find
 from cumulticast.why import hint, question
 from cumulticast.why.causes import causes
-from cumulticast.why.question import Question
+from cumulticast.why.question import Question, nearest
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,90 @@ def test_a_status_in_all_its_forms(words: str) -> None:
 def test_a_call_with_or_without_a_status(words: str, call: str, status: int | None) -> None:
     expected = None if status is None else Status(status)
     assert question(words.split(" ")) == question([words]) == Question(call=call, status=expected)
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ("ERROR_INVALID_VALUE (1)", 1),  # as NVIDIA's exceptions print it
+        ("cuda.bindings._v2.driver.InvalidValueError: ERROR_INVALID_VALUE (1)", 1),
+        ("InvalidValueError", 1),
+        ("driver.SystemNotReadyError", 802),
+        ("401 (CUDA_ERROR_ILLEGAL_STATE)", 401),
+        ("ILLEGAL_STATE 401", 401),
+        ("CUDA error 401", 401),
+        ("error 802", 802),
+        ("CUDA_SUCCESS", 0),
+        ("0", 0),
+    ],
+)
+def test_a_status_as_it_is_printed(words: str, status: int) -> None:
+    assert question([words]) == question(words.split(" ")) == Question(status=Status(status))
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["cuMulticastBindMem(802)", "cuMulticastBindMem: 802", "cuMulticastBindMem -> 802", "cuMulticastBindMem = 802",
+     "802 cuMulticastBindMem", "802 (CUDA_ERROR_SYSTEM_NOT_READY) from cuMulticastBindMem"],
+)  # fmt: skip
+def test_a_call_and_a_status_as_they_are_printed(words: str) -> None:
+    assert question([words]) == Question(call="cuMulticastBindMem", status=Status(802))
+
+
+def test_a_status_in_two_forms_that_differ_is_no_question() -> None:
+    assert question(["CUDA_ERROR_ILLEGAL_STATE (401)"]) == Question(status=Status(401))
+    assert question(["CUDA_ERROR_ILLEGAL_STATE (402)"]).empty
+    assert question(["401 402"]).empty
+
+
+@pytest.mark.parametrize("words", ["MC304", "mc304:", "[MC304]", "MC304."])
+def test_a_rule_as_it_stands_in_a_line(words: str) -> None:
+    assert question([words]) == Question(rule="MC304")
+
+
+@pytest.mark.parametrize("words", ["fm-not-running", "FM-NOT-RUNNING", "fm not running", "fm_not_running"])
+def test_a_cause_in_other_letters(words: str) -> None:
+    assert question([words]) == question(words.split(" ")) == Question(cause="fm-not-running")
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_every_call_of_a_rule_can_be_asked_for(rule: Rule) -> None:
+    for call in rule.calls:
+        if call != "*":
+            assert question([call]).call == call.partition("_v")[0]
+
+
+def test_a_call_without_a_cause_answers_with_its_rules() -> None:
+    answer = cumulticast.explain("cuStreamCreate")
+    assert (answer.cause, answer.call) == (None, "cuStreamCreate")
+    assert "MC9" in answer.why
+
+
+@pytest.mark.parametrize(("status", "slug"), [(919, "fabric-registration-pending"), (217, "no-peer-path")])
+def test_a_rare_status_finds_its_cause(status: int, slug: str) -> None:
+    for asked in (status, Status(status), str(status)):
+        assert cumulticast.explain(asked).cause == slug
+
+
+def test_the_first_of_several_causes_is_only_the_likeliest() -> None:
+    assert "\nlikeliest cause fm-stale-registration\n" in str(cumulticast.explain("cuMulticastBindMem 1"))
+    assert "\ncause fm-not-running\n" in str(cumulticast.explain("fm-not-running"))
+
+
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [
+        ("cuMulticastBindMen", "cuMulticastBindMem"),
+        ("multicast_bind_men", "cuMulticastBindMem"),
+        ("CUDA_ERROR_ILEGAL_STATE", "CUDA_ERROR_ILLEGAL_STATE"),
+        ("fm-not-runing", "fm-not-running"),
+        ("MCC304", "MC304"),
+        ("train.log", None),
+        ("", None),
+    ],
+)
+def test_the_nearest_of_a_word(word: str, near: str | None) -> None:
+    assert nearest(word) == near
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 GOOD, FOUND, USAGE, UNCERTAIN = 0, 1, 2, 3
+INTERRUPTED = 130  # as shells say that Ctrl-C ended a command
 SCHEMA = 1
 WIDTH = 80
 
@@ -33,6 +34,14 @@ def console() -> Console:
     """Make the console for results: at most 80 columns wide, 80 in a pipe; rich heeds NO_COLOR."""
     from rich.console import Console
 
+    if reconfigure := getattr(sys.stdout, "reconfigure", None):  # what the terminal has no letters for is escaped
+        reconfigure(errors="backslashreplace")
     made = Console(highlight=False, soft_wrap=False, emoji=False, markup=False)
     made.width = min(made.width, WIDTH) if made.is_terminal else WIDTH
+    made.on_broken_pipe = _reader_left  # rich would exit with 1, which is an answer
     return made
+
+
+def _reader_left() -> None:
+    """Leave it to `main` what a reader means that has gone away."""
+    raise BrokenPipeError

@@ -6,14 +6,13 @@ import argparse
 import difflib
 import math
 
-from cumulticast.cli.answers import FOUND, GOOD, UNCERTAIN, UsageError, complain, console, print_json
+from cumulticast.cli.answers import FOUND, GOOD, INTERRUPTED, UNCERTAIN, UsageError, complain, console, print_json
 from cumulticast.doctor.examine import TIME_LIMIT, examine
 from cumulticast.doctor.register import checks
 from cumulticast.doctor.result import Answer, Outcome, Report, Result
 from cumulticast.doctor.share import shareable
 from cumulticast.why.causes import causes
 
-INTERRUPTED = 130  # as shells say that Ctrl-C ended a command
 MARKS: dict[Outcome, tuple[str, str]] = {
     "ok": ("ok", "green"),
     "partial": ("partial", "yellow"),

@@ -7,14 +7,16 @@ multicast; 2 usage; 3 the text does not decide.
 from __future__ import annotations
 
 import argparse
-import sys
+import io
+import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import BinaryIO
 
-from cumulticast.cli.answers import FOUND, GOOD, UNCERTAIN, UsageError, console, print_json
+from cumulticast.cli.answers import FOUND, GOOD, INTERRUPTED, UNCERTAIN, UsageError, complain, console, print_json
 from cumulticast.why import Diagnosis, Question, answer, explain_streams, question
+from cumulticast.why.question import nearest
 
 EXIT = {"healthy": GOOD, "unrelated": GOOD, "fault": FOUND, "unsupported": FOUND, "uncertain": UNCERTAIN}
 
@@ -38,11 +40,29 @@ def describe(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Answer a question or read inputs."""
     asked = question(args.what)
-    if not asked.empty and not any(Path(word).is_file() for word in args.what):
+    if not asked.empty and not any(os.path.exists(word) for word in args.what):
         return _say(_answered(asked), as_json=args.json, code=GOOD)
-    with ExitStack() as opened:
-        diagnosis = explain_streams([(_name(word), opened.enter_context(_open(word))) for word in args.what])
+    try:
+        diagnosis = _pasted(args.what) or _read(args.what)
+    except KeyboardInterrupt:
+        complain("explain: interrupted")
+        return INTERRUPTED
     return _say(diagnosis, as_json=args.json, code=EXIT[diagnosis.verdict])
+
+
+def _pasted(words: Sequence[str]) -> Diagnosis | None:
+    """Read words that are no files as a text, if they tell anything: a line of a log, pasted."""
+    text = " ".join(words)
+    if not re.search(r"\s", text) or any(word == "-" or os.path.exists(word) for word in words):
+        return None
+    found = explain_streams([("text", io.BytesIO(text.encode("utf-8", "surrogateescape")))])
+    return found if found.evidence else None
+
+
+def _read(words: Sequence[str]) -> Diagnosis:
+    """Read inputs together."""
+    with ExitStack() as opened:
+        return explain_streams([(_name(word), opened.enter_context(_open(word))) for word in words])
 
 
 def _answered(asked: Question) -> Diagnosis:
@@ -64,14 +84,21 @@ def _open(word: str) -> BinaryIO:
     UsageError
         It is neither a file that can be read nor part of a question.
     """
-    if word == "-":
-        return open(sys.stdin.fileno(), "rb", closefd=False)
     try:
-        return open(word, "rb")
+        return open(0, "rb", closefd=False) if word == "-" else open(word, "rb")
     except FileNotFoundError:
-        raise UsageError(f"{word!r} is no file, rule, status, call or cause; - reads stdin") from None
+        raise UsageError(_no_file(word)) from None
     except (OSError, ValueError) as error:
-        raise UsageError(f"{word}: {getattr(error, 'strerror', None) or error}") from None
+        shown = _name(word) if len(word) < 100 else f"{word[:100]}..."
+        raise UsageError(f"{shown}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _no_file(word: str) -> str:
+    """Say what a word that is no file might have been meant to be."""
+    if not question([word]).empty:
+        return f"{word!r} is a question and no file; questions and files are not read together"
+    near = nearest(word)
+    return f"{word!r} is no file, rule, status, call or cause{f'; nearest {near}' if near else ''}; - reads stdin"
 
 
 def _say(diagnosis: Diagnosis, *, as_json: bool, code: int) -> int:

@@ -18,7 +18,7 @@ from cumulticast.why.notes import Notes
 from cumulticast.why.question import question
 from cumulticast.why.reading import telling_lines
 
-What = str | bytes | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+What = str | bytes | bytearray | int | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def explain(what: What) -> Diagnosis:
@@ -28,7 +28,7 @@ def explain(what: What) -> Diagnosis:
     ----------
     what
         A path or several (read together as one story); bytes or a text of a log; or a question: a rule code
-        (``"MC304"``), a status (``401``, ``"system not yet initialized"``), a call, or a call and a status
+        (``"MC304"``), a status (``401``, ``"401"``, ``"system not yet initialized"``), a call, or a call and a status
         (``"cuMulticastBindMem 802"``). A string that is a question is one, then a path that exists, then a text.
 
     Returns
@@ -43,10 +43,10 @@ def explain(what: What) -> Diagnosis:
     KeyError
         A rule code that does not exist; the text names the nearest.
     """
-    if isinstance(what, bytes):
+    if isinstance(what, (bytes, bytearray)):
         return explain_streams([("text", io.BytesIO(what))])
-    if isinstance(what, str):
-        return _of_words(what)
+    if isinstance(what, (str, int)):
+        return _of_words(str(int(what)) if isinstance(what, int) else what)
     if isinstance(what, os.PathLike):
         return explain_files([what])
     return explain_files(list(what))

@@ -110,7 +110,9 @@ class Diagnosis:
     def __str__(self) -> str:
         """Say it in plain text; paragraphs are one line each, so that words can be searched."""
         verdict = [] if self.asked else [f"{self.verdict}: {VERDICTS[self.verdict]}."]
-        parts = [*verdict, f"{self.title}.", *([f"cause {self.cause}"] if self.cause else []), self._failed(), self.why]
+        likely = "likeliest cause" if self.asked and self.also_possible else "cause"
+        cause = [f"{likely} {self.cause}"] if self.cause else []
+        parts = [*verdict, f"{self.title}.", *cause, self._failed(), self.why]
         blocks = ["\n".join(part for part in parts if part)]
         quoted = [f"{quote.where}: {quote.text[:200]}" for quote in self.quotes]
         for head, items in (
