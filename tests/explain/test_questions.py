@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -172,10 +173,31 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         cumulticast.explain([tmp_path / "none.log"])
 
 
-def test_an_empty_text_is_about_nothing() -> None:
-    answer = cumulticast.explain(b"")
-    assert (answer.verdict, answer.cause, answer.evidence) == ("unrelated", "not-multicast", [])
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (b"", "text is empty."),
+        (b" \n\r\n", "text is empty."),
+        (bytes(range(256)) * 99, "text is no text."),
+        (b"\x7fELF\x02\x01\x01" + bytes(99), "text is no text."),
+        (gzip.compress(b""), "text is empty."),
+        ([], "Nothing was given."),
+    ],
+)
+def test_without_a_text_nothing_can_be_told(given: bytes | list[str], why: str) -> None:
+    """Not *unrelated*: a command that was not permitted leaves an empty file, too."""
+    answer = cumulticast.explain(given)
+    assert (answer.verdict, answer.cause, answer.evidence, answer.why) == ("uncertain", None, [], why)
     assert json.dumps(answer.as_dict())
+    assert cumulticast.explain(b"hello").verdict == "unrelated"
+
+
+def test_an_input_that_is_no_text_is_named_beside_others(tmp_path: Path) -> None:
+    (tmp_path / "empty.log").touch()
+    (tmp_path / "calm.log").write_text("hello\n")
+    answer = cumulticast.explain([tmp_path / "empty.log", tmp_path / "calm.log"])
+    assert answer.verdict == "unrelated"
+    assert f"{tmp_path / 'empty.log'} is empty." in answer.why
 
 
 # ---- hints on errors

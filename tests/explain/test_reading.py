@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import tracemalloc
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cumulticast.why import explain_streams, reading
+from cumulticast.why import explain, explain_streams, reading
 from cumulticast.why.prefixes import strip, time_of
 from cumulticast.why.reading import telling_lines
 
@@ -117,3 +118,52 @@ def test_prefixes_come_off_and_tell(line: str, text: str, rank: int | None, host
 def test_times(stamp: str, day: tuple[int, int, int] | None) -> None:
     moment = time_of(stamp)
     assert (None if moment is None else (moment.year, moment.month, moment.day)) == day
+
+
+VERSION = b"h:1:2 [3] NCCL INFO NCCL version 2.26.2+cuda12.9\n"
+STATE = b"'the operation cannot be performed in the present state'"
+FAILURE = b"h:1:2 [3] transport/nvls.cc:254 NCCL WARN Cuda failure 401 " + STATE
+LOG = VERSION + FAILURE + b"\n"
+BAR = b"Loading:  20%|##        | 3/10 [00:01<00:02, 1.2it/s]\r"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LOG,
+        VERSION + BAR * 2 + FAILURE,
+        VERSION + BAR * 500 + FAILURE,
+        VERSION + b"x" * 10_000 + b" " + FAILURE,
+        gzip.compress(LOG),
+        gzip.compress(VERSION) + gzip.compress(FAILURE),
+        gzip.compress(LOG * 3)[:-9],
+        LOG.decode().encode("utf-16-le"),
+        LOG.decode().encode("utf-16-be"),
+        LOG.replace(b" ", "\u00a0".encode()),
+    ],
+    ids=["plain", "bar", "bars", "long", "gzip", "members", "cut gzip", "utf-16-le", "utf-16-be", "hard spaces"],
+)
+def test_a_failure_is_found_in_whatever_form_it_comes(text: bytes) -> None:
+    answer = explain(text)
+    assert (answer.code, answer.call, answer.evidence[0]) == (401, "cuMulticastBindMem", "text:2")
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x1f\x8b", b"\x1f\x8b" + b"junk" * 9, gzip.compress(LOG)[:8] + b"junk" * 9])
+def test_damaged_gzip_is_no_text(damage: bytes) -> None:
+    assert explain(damage).verdict == "uncertain"
+
+
+def test_a_bomb_is_read_in_pieces() -> None:
+    bomb = gzip.compress(b"\n" * (64 << 20) + LOG)
+    tracemalloc.start()
+    answer = explain(bomb)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (answer.code, answer.evidence) == (401, [f"text:{(64 << 20) + 2}"])
+    assert peak < 64 << 20
+
+
+def test_a_quote_does_nothing_to_a_terminal() -> None:
+    answer = explain(LOG.replace(b"WARN ", b"WARN \x1b[2J\x1b]0;title\x07\x9b1m\x08\x1bc"))
+    assert answer.code == 401
+    assert str(answer).replace("\n", " ").isprintable()

@@ -76,7 +76,10 @@ def observe(inputs: Iterable[tuple[str, BinaryIO]]) -> Notes:
     """Answer what the readers see, completed, without a judgement."""
     notes, session = Notes(), readers.Session()
     for name, stream in inputs:
-        for line in telling_lines(stream, name, session.words):
+        notes.inputs += 1
+        for line in telling_lines(
+            stream, name, session.words, lambda why, name=name: notes.unread.append(f"{name} {why}")
+        ):
             notes.add(session.read(line))
     derive(notes)
     return notes

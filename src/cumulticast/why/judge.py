@@ -60,7 +60,7 @@ def judge(notes: Notes) -> Diagnosis:
         return _established(order[0], order[1:], notes)
     possible = [one for one in order if one.score >= POSSIBLE]
     about = [one for one in notes.of("failure") if _concerns(one)] or notes.of("multicast-error")
-    return _undecided(order, notes) if possible or about else _nothing()
+    return _undecided(order, notes) if possible or about else _nothing(notes)
 
 
 def _concerns(failure: Observation) -> bool:
@@ -97,25 +97,34 @@ def _others(others: Iterable[Ranked]) -> list[str]:
     return slugs[:MOST_OTHERS]
 
 
-def _nothing() -> Diagnosis:
-    """Say that the text is about something else, without a line to show for it."""
+def _nothing(notes: Notes) -> Diagnosis:
+    """Say that the text is about something else, without a line to show for it, or that there was none to read."""
     cause = causes()["not-multicast"]
+    unread = len(notes.unread) == notes.inputs
     return Diagnosis(
-        verdict="unrelated",
-        cause=cause.slug,
-        title=cause.title,
+        verdict="uncertain" if unread else "unrelated",
+        cause=None if unread else cause.slug,
+        title="there is no text to read" if unread else cause.title,
         call=None,
         code=None,
         name=None,
         first_rank=None,
         quotes=(),
         also_possible=(),
-        why="No line of the text tells anything of multicast, NVLS, fabric handles or the fabric.",
+        why=_why_nothing(notes),
         checks=(),
         remedies=(),
         confidence=cause.confidence,
         would_settle=("the log from its first line, with NCCL_DEBUG=INFO", "nvidia-smi -q; dmesg; fabricmanager.log"),
     )
+
+
+def _why_nothing(notes: Notes) -> str:
+    """Say what was read; an input that is no text is named."""
+    unread = "".join(f" {one}." for one in notes.unread)
+    if len(notes.unread) == notes.inputs:
+        return unread.strip() or "Nothing was given."
+    return f"No line of the text tells anything of multicast, NVLS, fabric handles or the fabric.{unread}"
 
 
 def _undecided(order: Sequence[Ranked], notes: Notes) -> Diagnosis:

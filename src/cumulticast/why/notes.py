@@ -12,10 +12,22 @@ KEPT = 500  # of each kind; a log with a million equal failures says no more tha
 
 @dataclass(slots=True)
 class Notes:
-    """What the readers saw."""
+    """What the readers saw.
+
+    Attributes
+    ----------
+    by_kind, counts
+        Kind → observations, and how many there were.
+    unread
+        A sentence on each input that is no text: ``core.1234 is no text``.
+    inputs
+        How many inputs there were.
+    """
 
     by_kind: dict[str, list[Observation]] = field(default_factory=dict[str, list[Observation]])
     counts: dict[str, int] = field(default_factory=dict[str, int])
+    unread: list[str] = field(default_factory=list[str])
+    inputs: int = 0
 
     def add(self, seen: Iterable[Observation]) -> None:
         """Keep observations."""

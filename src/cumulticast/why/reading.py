@@ -7,28 +7,23 @@ a gigabyte a second), and only lines with such a word reach the signs.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from cumulticast.why.decoding import lack, utf8
 from cumulticast.why.observation import Place
 from cumulticast.why.prefixes import Stripped, strip
 
 BLOCK = 4 << 20
 AROUND = 64 << 10  # bytes of context that stay readable before and behind the lines of a block
 LONGEST = 4000  # characters of a line that are looked at
+_HARD_SPACE = "\u00a0".encode()  # what web pages put in the place of spaces
 #: What NCCL says of every channel and every collective.
 _CHATTER = re.compile(
     rb"(?m)^[^\n]*?NCCL INFO (?:Channel |Trees? |Ring |\w+: opCount |Connected all |P2P Chunksize |threadThresholds "
     rb"|Setting affinity |\d+ coll channels|NET/|Using network |Bootstrap)[^\n]*"
-)
-MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
 
@@ -83,15 +78,28 @@ class Line:
         return lines
 
 
-def made(block: bytes, start: int, number: int, file: str, words: frozenset[str] = frozenset()) -> Line:
-    """Make the line that begins at ``start``."""
+def made(
+    block: bytes, start: int, number: int, file: str, words: frozenset[str] = frozenset(), hit: int | None = None
+) -> Line:
+    """Make the line that begins at ``start``; ``hit`` is where its first telling word is."""
     end = block.find(b"\n", start)
     end = len(block) if end < 0 else end
-    text = block[start : min(end, start + 4 * LONGEST)].decode("utf-8", "replace").rstrip("\r")[:LONGEST]
+    begin = start if hit is None else _begin(block, start, hit)
+    text = block[begin : min(end, begin + 4 * LONGEST)].decode("utf-8", "replace").rstrip("\r")[:LONGEST]
     return Line(Place(file, number), text, words, block, start, end)
 
 
-def telling_lines(stream: BinaryIO, file: str, words: Callable[[], Sequence[str]]) -> Iterator[Line]:
+def _begin(block: bytes, start: int, hit: int) -> int:
+    """Answer where to read a line from: behind progress bars, which end with CR, and not too far before the hit."""
+    return max(start, block.rfind(b"\r", start, hit) + 1, hit - LONGEST // 2)
+
+
+def telling_lines(
+    stream: BinaryIO,
+    file: str,
+    words: Callable[[], Sequence[str]],
+    lacking: Callable[[str], None] | None = None,
+) -> Iterator[Line]:
     """Answer the lines of a stream that hold one of the words (lower case), in their order.
 
     Parameters
@@ -102,22 +110,33 @@ def telling_lines(stream: BinaryIO, file: str, words: Callable[[], Sequence[str]
         The name by which its lines are cited.
     words
         What to look for, asked for each block; case does not matter.
+    lacking
+        Told if the input is no text, and why.
     """
     number = 1  # of the line at `fresh`
-    for block, fresh, last in _blocks(stream):
+    for block, fresh, last in _blocks(_heard(stream, lacking)):
         stop = len(block) if last else block.rfind(b"\n", 0, max(fresh, len(block) - AROUND)) + 1
         needles = {word: word.encode() for word in words()}
-        for start, found in _hits(block, fresh, stop, needles):
+        for start, (found, hit) in _hits(block, fresh, stop, needles):
             number += block.count(b"\n", fresh, start)
             fresh = start
-            yield made(block, start, number, file, found)
+            yield made(block, start, number, file, frozenset(found), hit)
         number += block.count(b"\n", fresh, stop)
 
 
-def _blocks(stream: BinaryIO) -> Iterator[tuple[bytes, int, bool]]:
-    """Cut a stream into blocks that overlap: the bytes, where the unread lines begin, and whether it is the last."""
+def _heard(stream: BinaryIO, lacking: Callable[[str], None] | None) -> Iterator[bytes]:
+    """Answer a stream as UTF-8 and tell if it begins as no text does."""
+    for position, piece in enumerate(utf8(stream, BLOCK)):
+        why = lack(piece) if position == 0 else None
+        if lacking is not None and why is not None:
+            lacking(why)
+        yield piece.replace(_HARD_SPACE, b" ")
+
+
+def _blocks(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, int, bool]]:
+    """Cut a text into blocks that overlap: the bytes, where the unread lines begin, and whether it is the last."""
     block, fresh = b"", 0
-    for piece, last in _with_last(_utf8(stream)):
+    for piece, last in _with_last(pieces):
         block += _CHATTER.sub(b"", piece)
         yield block, fresh, last
         stop = block.rfind(b"\n", 0, max(fresh, len(block) - AROUND)) + 1
@@ -136,31 +155,20 @@ def _with_last(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
     yield held, True
 
 
-def _utf8(stream: BinaryIO) -> Iterator[bytes]:
-    """Answer a stream's bytes as UTF-8, whatever its byte order mark says; without one they are left as they are."""
-    first = stream.read(BLOCK)
-    encoding = next((name for mark, name in MARKS if first.startswith(mark)), None)
-    if encoding is None:
-        yield first
-        while piece := stream.read(BLOCK):
-            yield piece
-        return
-    decoder = codecs.getincrementaldecoder(encoding)("replace")
-    while first:
-        yield decoder.decode(first).encode("utf-8", "replace")
-        first = stream.read(BLOCK)
-    yield decoder.decode(b"", True).encode("utf-8", "replace")
-
-
-def _hits(block: bytes, fresh: int, stop: int, needles: Mapping[str, bytes]) -> Iterator[tuple[int, frozenset[str]]]:
-    """Answer where the lines with a needle begin and which needles they hold, in order."""
+def _hits(
+    block: bytes, fresh: int, stop: int, needles: Mapping[str, bytes]
+) -> Iterator[tuple[int, tuple[set[str], int]]]:
+    """Answer where the lines with a needle begin, which needles they hold and where the first is, in order."""
     lower = block[fresh:stop].lower()
-    found: dict[int, set[str]] = {}
+    found: dict[int, tuple[set[str], int]] = {}
     for word, needle in needles.items():
         at = lower.find(needle)
         while at >= 0:
-            found.setdefault(lower.rfind(b"\n", 0, at) + 1, set()).add(word)
+            start = lower.rfind(b"\n", 0, at) + 1
+            words, first = found.get(start, (set[str](), at))
+            found[start] = (words | {word}, min(first, at))
             end = lower.find(b"\n", at)
             at = -1 if end < 0 else lower.find(needle, end)
     for start in sorted(found):
-        yield fresh + start, frozenset(found[start])
+        words, first = found[start]
+        yield fresh + start, (words, fresh + first)

@@ -12,6 +12,7 @@ from importlib.resources import files
 from cumulticast.why.observation import Observation
 from cumulticast.why.reading import Line
 
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a quoted line must not do to a terminal
 Reader = Callable[[Line], Iterator[Observation]]
 
 
@@ -38,7 +39,7 @@ def observed(line: Line, kind: str, text: str = "", **facts: str | None) -> Obse
     return Observation(
         kind,
         line.place,
-        (text or seen.text).strip(),
+        _UNSEEN.sub("", text or seen.text).strip(),
         {name: value for name, value in facts.items() if value},
         seen.rank if seen.rank is not None else seen.local,
         seen.host,
