@@ -24,17 +24,21 @@ def host() -> str:
 
 
 def _target_machine() -> llvm.TargetMachine:
+    """Answer the machine that code is compiled for; never give it to an engine, which would free it at its own end."""
     if "machine" not in _STATE:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        target = llvm.Target.from_default_triple()
-        features = llvm.get_host_cpu_features().flatten()
-        if "+avx512f" in features:
-            features += ",-prefer-256-bit"
-        _STATE["machine"] = target.create_target_machine(
-            cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="default"
-        )
+        _STATE["machine"] = _new_target_machine()
     return _STATE["machine"]
+
+
+def _new_target_machine() -> llvm.TargetMachine:
+    features = llvm.get_host_cpu_features().flatten()
+    if "+avx512f" in features:
+        features += ",-prefer-256-bit"
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=2, reloc="pic", codemodel="default"
+    )
 
 
 def object_code(ir: str) -> bytes:
@@ -90,14 +94,14 @@ def link(code: bytes) -> Linked:
         The code asks for a function that the runtime does not have.
     """
     with _LOCK:
-        machine = _target_machine()
+        _target_machine()
         found = llvm.ObjectFileRef.from_data(code)
         for name in undefined(found):
             address = address_of(name)
             if address is None:
                 raise RuntimeError(f"machine code asks for {name}, which the runtime does not have")
             llvm.add_symbol(name, address)
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_target_machine())
         engine.add_object_file(found)
         engine.finalize_object()
         return Linked(engine)
