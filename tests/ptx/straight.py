@@ -12,11 +12,11 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from cumulticast.ptx.parser import parse
 
 from cumulticast.ptx import machine_code
 from cumulticast.ptx.lower import all_lowerings
 from cumulticast.ptx.lower.emitter import LANES, Emitter, Slot, lowering
+from cumulticast.ptx.parser import parse
 from cumulticast.ptx.syntax import Instruction, Statement
 
 Array = np.ndarray

@@ -1,0 +1,61 @@
+"""Integer division: div rem (PTX ISA 9.7.1.8, 9.7.1.9).
+
+x86 traps on a zero divisor and on the least number divided by -1, and so it would for a lane that is masked off: such
+a divisor is replaced before the division, the result afterwards. Vectors of up to 32 bits are divided as doubles: the
+quotient of integers below 2^53, rounded to double and then cut, is the integer quotient, since what lies below an
+integer lies below it by at least one part in the divisor. That is several times as fast as 32 scalar divisions.
+"""
+
+from __future__ import annotations
+
+from cumulticast.ptx.lower.by_type import lowers_integer
+from cumulticast.ptx.lower.emitter import Emitter, lowers
+from cumulticast.ptx.lower.integer_types import bits_of, integer_type, is_signed, write
+from cumulticast.ptx.syntax import Instruction
+
+
+@lowers_integer("div")
+def lower_div(em: Emitter, ins: Instruction) -> None:
+    """``d = a / b``, cut towards 0."""
+    _, b, quotient = _quotient(em, ins)
+    kind = em.kind(integer_type(ins))
+    write(em, ins.operands[0], integer_type(ins), _unless_zero(em, kind, b, quotient, em.const(kind, -1)))
+
+
+@lowers("rem")
+def lower_rem(em: Emitter, ins: Instruction) -> None:
+    """``d = a - (a / b) · b``: the sign is the dividend's."""
+    a, b, quotient = _quotient(em, ins)
+    kind = em.kind(integer_type(ins))
+    rest = em.op("sub", kind, a, em.op("mul", kind, quotient, b))
+    write(em, ins.operands[0], integer_type(ins), _unless_zero(em, kind, b, rest, a))
+
+
+def _unless_zero(em: Emitter, kind: str, divisor: str, value: str, otherwise: str) -> str:
+    return em.select(em.compare("icmp", "eq", kind, divisor, em.const(kind, 0)), kind, otherwise, value)
+
+
+def _quotient(em: Emitter, ins: Instruction) -> tuple[str, str, str]:
+    """Answer dividend, divisor, and the quotient (of any value where the divisor is 0)."""
+    kind, signed = em.kind(integer_type(ins)), is_signed(integer_type(ins))
+    a, b = em.get(ins.operands[1], kind), em.get(ins.operands[2], kind)
+    divisor = _harmless(em, kind, signed, a, b)
+    if em.vector and bits_of(kind) <= 32 and not em.is_constant(ins.operands[2]):
+        return a, b, _divide_as_doubles(em, kind, signed, a, divisor)
+    return a, b, em.op("sdiv" if signed else "udiv", kind, a, divisor)
+
+
+def _harmless(em: Emitter, kind: str, signed: bool, a: str, b: str) -> str:
+    """Replace a divisor that would trap by 1: of the least number and -1 that gives quotient and rest all the same."""
+    bad = em.compare("icmp", "eq", kind, b, em.const(kind, 0))
+    if signed:
+        least = em.compare("icmp", "eq", kind, a, em.const(kind, 1 << (bits_of(kind) - 1)))
+        overflow = em.op("and", "i1", least, em.compare("icmp", "eq", kind, b, em.const(kind, -1)))
+        bad = em.op("or", "i1", bad, overflow)
+    return em.select(bad, kind, em.const(kind, 1), b)
+
+
+def _divide_as_doubles(em: Emitter, kind: str, signed: bool, a: str, b: str) -> str:
+    into, back = ("sitofp", "fptosi") if signed else ("uitofp", "fptoui")
+    quotient = em.op("fdiv", "double", em.cast(into, kind, "double", a), em.cast(into, kind, "double", b))
+    return em.cast(back, "double", kind, quotient)
