@@ -1,0 +1,294 @@
+"""IR of memory accesses: small functions that a module holds once each and that are inlined at every access.
+
+A warp that reads or writes one contiguous, aligned stretch of memory it may touch does so with one plain vector load or
+store; so does an access with one address for all lanes, with one scalar. Whether that is so is asked at run time in a
+dozen instructions. Anything else (lanes that are off, scattered addresses, every fault) goes to memory.c, out of line:
+so faults have one home, and an access costs the compiler little.
+
+A vector access is of ``lanes * count`` elements in the order of memory: lane 0's ``count`` first.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cumulticast.ptx import layout
+from cumulticast.ptx.lower.emitter import LANES
+
+#: No address from here on is anybody's: 47 bits on x86-64, 48 on aarch64; the table of rights has no entry for it.
+ADDRESS_BITS = 47
+READABLE = layout.RIGHT_READ | layout.RIGHT_MIXED
+WRITABLE = layout.RIGHT_WRITE | layout.RIGHT_MIXED
+
+
+class Space(enum.IntEnum):
+    """State spaces as memory.c numbers them (enum in memory.h)."""
+
+    GLOBAL = 0
+    GENERIC = 1
+    SHARED = 2
+    LOCAL = 3
+    PARAM = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One kind of access.
+
+    Attributes
+    ----------
+    space
+        Where.
+    element, count
+        What each lane moves: ``count`` elements of a kind (``i8`` to ``i64``).
+    write
+        Store rather than load.
+    strong
+        Carried out exactly as written: never merged, never hoisted (volatile, relaxed, acquire, release, mmio).
+    vector
+        For 32 lanes rather than for one address.
+    offset
+        Kind of the address: ``i64``, or ``i32`` in shared space.
+    """
+
+    space: Space
+    element: str
+    count: int
+    write: bool = False
+    strong: bool = False
+    vector: bool = True
+    offset: str = "i64"
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return int(self.element[1:]) // 8
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of a lane."""
+        return self.size * self.count
+
+    @property
+    def span(self) -> int:
+        """Bytes of all lanes."""
+        return self.bytes * (LANES if self.vector else 1)
+
+    @property
+    def wide(self) -> str:
+        """Type of what is moved."""
+        total = self.count * (LANES if self.vector else 1)
+        return f"<{total} x {self.element}>" if total > 1 else self.element
+
+    @property
+    def address(self) -> str:
+        """Type of the address."""
+        return f"<{LANES} x {self.offset}>" if self.vector else self.offset
+
+    @property
+    def name(self) -> str:
+        """Name of the IR function."""
+        words = [
+            "store" if self.write else "load",
+            self.space.name.lower(),
+            f"{self.element}x{self.count}",
+            self.offset,
+        ]
+        return ".".join(["access", *words, *(["strong"] if self.strong else []), "warp" if self.vector else "one"])
+
+    @property
+    def word(self) -> int:
+        """What memory.c is told: space, size, right."""
+        right = layout.RIGHT_WRITE if self.write else layout.RIGHT_READ
+        return self.space | self.bytes << 8 | right << 16
+
+
+def field(name: str, value: str, *, base: str = "%warp", launch: bool = False) -> str:
+    """Write IR that reads a field of the warp (or of the launch at ``base``) into ``value``."""
+    fields, at = (layout.LAUNCH, layout.LAUNCH_AT) if launch else (layout.WARP, layout.WARP_AT)
+    kind = {"ptr": "ptr", "u32": "i32", "u64": "i64"}[next(kind for field, kind, _ in fields if field == name)]
+    return f"  {value}.at = getelementptr i8, ptr {base}, i64 {at[name]}\n  {value} = load {kind}, ptr {value}.at"
+
+
+def function(access: Access) -> str:
+    """Write the inlined function of an access: fast where that is right, else its ``.slow``."""
+    value, result = ("", access.wide) if not access.write else (f", {access.wide} %value", "void")
+    call = f"call {result} @{access.name}.slow(ptr %warp, i32 %number, i32 %active, {access.address} %a{value})"
+    return "\n".join(
+        [
+            f"define internal {result} @{access.name}(ptr %warp, i32 %number, i32 %active, {access.address} %a{value})"
+            " alwaysinline {",
+            *checks(access),
+            "  br i1 %ok, label %fast, label %slow",
+            "fast:",
+            *note(),
+            *plain(access),
+            "slow:",
+            f"  {call}\n  ret void" if access.write else f"  %rest = {call}\n  ret {result} %rest",
+            "}",
+        ]
+    )
+
+
+def note() -> list[str]:
+    """Write down which instruction touches memory: a fault that the host's MMU raises is put down to it."""
+    at = layout.WARP_AT["instruction"]
+    return [f"  %instruction = getelementptr i8, ptr %warp, i64 {at}", "  store volatile i32 %number, ptr %instruction"]
+
+
+def plain(access: Access) -> list[str]:
+    """Write the load or store itself."""
+    order, how = "", "volatile " if access.strong else ""
+    if access.strong and not access.vector and access.count == 1:
+        how, order = "atomic volatile ", " monotonic"
+    if access.write:
+        return [f"  store {how}{access.wide} %value, ptr %place{order}, align {access.bytes}", "  ret void"]
+    return [
+        f"  %plain = load {how}{access.wide}, ptr %place{order}, align {access.bytes}",
+        f"  ret {access.wide} %plain",
+    ]
+
+
+def checks(access: Access) -> list[str]:
+    """Write the question whether the fast way is right (%ok), and where it leads (%place)."""
+    if access.space in (Space.LOCAL, Space.PARAM) and access.vector:
+        return ["  %ok = icmp eq i32 0, 1", "  %place = inttoptr i64 0 to ptr"]  # every lane has its own stretch
+    lines = contiguous(access) if access.vector else ["  %line = icmp ne i32 %active, 0", *first(access, "%a")]
+    lines += window(access) if access.space is Space.SHARED else rights(access)
+    return [
+        *lines,
+        f"  %low = and i64 %first, {access.bytes - 1}",
+        "  %aligned = icmp eq i64 %low, 0",
+        "  %ok1 = and i1 %line, %aligned",
+        "  %ok = and i1 %ok1, %allowed",
+    ]
+
+
+def first(access: Access, value: str) -> list[str]:
+    """Write %first, the lowest address as 64 bits."""
+    kind = access.offset
+    return [f"  %first = {'zext' if kind == 'i32' else 'bitcast'} {kind} {value} to i64"]
+
+
+def contiguous(access: Access) -> list[str]:
+    """Write the question (%line) whether all lanes are on and their addresses one stretch."""
+    kind, eight = access.offset, f"<{LANES // 4} x {access.offset}>"
+    return [
+        f"  %a0 = extractelement {access.address} %a, i64 0",
+        f"  %one = insertelement {access.address} poison, {kind} %a0, i64 0",
+        f"  %all = shufflevector {access.address} %one, {access.address} poison, <{LANES} x i32> zeroinitializer",
+        f"  %stretch = add {access.address} %all, {constant(kind, range(0, LANES * access.bytes, access.bytes))}",
+        f"  %differ = xor {access.address} %a, %stretch",
+        *(
+            f"  %q{i} = shufflevector {access.address} %differ, {access.address} poison, "
+            f"{mask(range(i * 8, i * 8 + 8))}"
+            for i in range(4)
+        ),
+        f"  %q01 = or {eight} %q0, %q1",
+        f"  %q23 = or {eight} %q2, %q3",
+        f"  %q = or {eight} %q01, %q23",
+        f"  %odd = icmp ne {eight} %q, zeroinitializer",
+        "  %odd8 = bitcast <8 x i1> %odd to i8",
+        "  %even = icmp eq i8 %odd8, 0",
+        "  %full = icmp eq i32 %active, -1",
+        "  %line = and i1 %full, %even",
+        *first(access, "%a0"),
+    ]
+
+
+def constant(kind: str, values: Iterable[int]) -> str:
+    """Write a constant vector."""
+    return f"<{', '.join(f'{kind} {value}' for value in values)}>"
+
+
+def mask(places: Iterable[int]) -> str:
+    """Write the mask of a shufflevector."""
+    listed = list(places)
+    return f"<{len(listed)} x i32> {constant('i32', listed)}"
+
+
+def rights(access: Access) -> list[str]:
+    """Write the question (%allowed) whether the device may touch the first and the last byte of a global stretch."""
+    right = WRITABLE if access.write else READABLE
+    lines = [
+        field("rights", "%rights"),
+        f"  %last = add i64 %first, {access.span - 1}",
+        "  %both = or i64 %first, %last",
+        f"  %near = icmp ult i64 %both, {1 << ADDRESS_BITS}",
+    ]
+    for end in ("first", "last"):
+        lines += [
+            f"  %{end}.near = select i1 %near, i64 %{end}, i64 0",  # granule 0 is nobody's
+            f"  %{end}.granule = lshr i64 %{end}.near, {layout.RIGHTS_SHIFT}",
+            f"  %{end}.at = getelementptr i8, ptr %rights, i64 %{end}.granule",
+            f"  %{end}.right = load i8, ptr %{end}.at",
+        ]
+    return [
+        *lines,
+        "  %right = and i8 %first.right, %last.right",
+        f"  %wanted = and i8 %right, {right}",
+        "  %granted = icmp ne i8 %wanted, 0",
+        "  %allowed = and i1 %near, %granted",
+        "  %place = inttoptr i64 %first to ptr",
+    ]
+
+
+def window(access: Access) -> list[str]:
+    """Write the question (%allowed) whether a stretch lies within the block's shared memory."""
+    return [
+        field("launch", "%launch"),
+        field("shared_size", "%size", base="%launch", launch=True),
+        field("shared", "%shared"),
+        "  %limit = zext i32 %size to i64",
+        f"  %end = add i64 %first, {access.span}",
+        "  %begins = icmp ule i64 %first, %limit",
+        "  %ends = icmp ule i64 %end, %limit",
+        "  %allowed = and i1 %begins, %ends",
+        "  %place = getelementptr i8, ptr %shared, i64 %first",
+    ]
+
+
+def slow_function(access: Access) -> str:
+    """Write what hands an access over to memory.c."""
+    value, result = ("", access.wide) if not access.write else (f", {access.wide} %value", "void")
+    lines = [
+        f"define internal {result} @{access.name}.slow(ptr %warp, i32 %number, i32 %active, {access.address} %a{value})"
+        " noinline cold {",
+        f"  %data = alloca {access.wide}, align 64",
+        *([f"  store {access.wide} %value, ptr %data, align 64"] if access.write else []),
+        *(_hand_over_warp(access) if access.vector else _hand_over_one(access)),
+    ]
+    lines += ["  ret void"] if access.write else [f"  %r = load {access.wide}, ptr %data", f"  ret {result} %r"]
+    return "\n".join([*lines, "}"])
+
+
+def _widen(access: Access) -> str:
+    wide = f"<{LANES} x i64>" if access.vector else "i64"
+    return f"  %b = {'zext' if access.offset == 'i32' else 'bitcast'} {access.address} %a to {wide}"
+
+
+def _hand_over_warp(access: Access) -> list[str]:
+    arguments = f"ptr %warp, i32 %number, i32 %active, i32 {access.word}, ptr %addresses, ptr %data"
+    return [
+        f"  %addresses = alloca <{LANES} x i64>, align 64",
+        _widen(access),
+        f"  store <{LANES} x i64> %b, ptr %addresses, align 64",
+        f"  call void @{runtime(access)}({arguments})",
+    ]
+
+
+def _hand_over_one(access: Access) -> list[str]:
+    arguments = f"ptr %warp, i32 %number, i32 %active, i32 {access.word}, i64 %b, ptr %data"
+    return [_widen(access), f"  call void @{runtime(access)}({arguments})"]
+
+
+def runtime(access: Access) -> str:
+    """Name the function of memory.c."""
+    return f"ptx_{'store' if access.write else 'load'}{'' if access.vector else '_one'}"
+
+
+def declaration(access: Access) -> str:
+    """Declare it."""
+    return f"void @{runtime(access)}(ptr, i32, i32, i32, {'ptr' if access.vector else 'i64'}, ptr)"

@@ -1,0 +1,48 @@
+/* Accesses to memory that machine code does not carry out itself, and every fault of an access. */
+#ifndef PTX_MEMORY_H
+#define PTX_MEMORY_H
+#include <string.h>
+
+#include "runtime.h"
+
+/* A user's address has at most this many bits; the table of rights goes as far. */
+#define PTX_ADDRESS_BITS 47
+#define PTX_GRANULE ((uint64_t)1 << PTX_RIGHTS_SHIFT)
+
+// cffi
+/* State spaces, numbered as class Space in lower/access_ir.py. */
+enum { PTX_GLOBAL, PTX_GENERIC, PTX_SHARED, PTX_LOCAL, PTX_PARAM };
+
+#define PTX_ILLEGAL_ADDRESS 700
+#define PTX_MISALIGNED_ADDRESS 716
+
+/* Answer the status (0: it is allowed) of an access of `size` bytes, and why, in `reason` (512 bytes).
+ * `right` is PTX_RIGHT_READ, PTX_RIGHT_WRITE, or both. `address` counts as its space does. */
+uint32_t ptx_judge(const struct ptx_warp *warp, uint32_t space, uint32_t lane, uint64_t address, uint32_t size,
+                   uint32_t right, char *reason);
+// end
+
+/* What an access is, in one word: its space, bytes of a lane, right. */
+#define PTX_WHAT_SPACE(what) ((what) & 255u)
+#define PTX_WHAT_SIZE(what) ((what) >> 8 & 255u)
+#define PTX_WHAT_RIGHT(what) ((what) >> 16 & 255u)
+
+/* Walk over the lanes of a mask, ascending. */
+#define PTX_EACH_LANE(lane, active) \
+    for (uint32_t lanes_##lane = (active), lane; lanes_##lane && (lane = (uint32_t)__builtin_ctz(lanes_##lane), 1); \
+         lanes_##lane &= lanes_##lane - 1)
+
+/* Another block's shared memory, by its rank in the cluster; NULL when there is no such block. */
+char *ptx_cluster_shared(struct ptx_warp *warp, uint32_t rank);
+
+/* Answer the host address of an aligned access, NULL when it is not allowed. */
+char *ptx_place(const struct ptx_warp *warp, uint32_t space, uint32_t lane, uint64_t address, uint32_t size,
+                uint32_t right);
+
+/* End the kernel for an access that ptx_judge refuses. */
+_Noreturn void ptx_refuse(struct ptx_warp *warp, uint32_t number, uint32_t what, uint32_t lane, uint64_t address);
+
+/* Answer the host addresses of the active lanes' accesses, all of them allowed; ends the kernel otherwise. */
+void ptx_places(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, const uint64_t *address,
+                char **place);
+#endif
