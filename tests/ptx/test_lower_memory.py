@@ -91,9 +91,8 @@ def test_load_of_128_bits(warp: Warp) -> None:
             names,
             warp=warp.address,
         )
-        assert (
-            np.array([out[name] for name in names]).T == warp.memory[:512].view(np.uint64).reshape(32, 2)[places]
-        ).all()
+        got = np.array([out[name] for name in names]).T
+        assert (got == warp.memory[:512].view(np.uint64).reshape(32, 2)[places]).all()
 
 
 STRENGTHS = ["", "volatile.", "relaxed.gpu.", "acquire.sys.", "weak.", "relaxed.cta.", "mmio.relaxed.sys."]

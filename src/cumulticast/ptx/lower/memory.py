@@ -1,8 +1,8 @@
 """ld, ldu and st: every space, type and vector width; what they say of order, caches and eviction.
 
-Hints (cache operators, eviction priorities, prefetch sizes, cache policies, ``.nc``) change nothing that a program can
-see. ``.volatile``, ``.relaxed``, ``.acquire``, ``.release`` and ``.mmio`` are strong: never merged, hoisted or left out;
-acquire and release bring their fence.
+Hints (cache operators, eviction priorities, prefetch sizes, cache policies, ``.nc``) change nothing that a program
+can see. ``.volatile``, ``.relaxed``, ``.acquire``, ``.release`` and ``.mmio`` are strong: never merged, hoisted or left
+out; acquire and release bring their fence.
 """
 
 from __future__ import annotations
