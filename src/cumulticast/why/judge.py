@@ -30,7 +30,7 @@ MOST_OTHERS = 3
 #: Verdicts that say that nothing is wrong here; other causes beside them would only alarm.
 CALM = ("healthy", "unrelated")
 OURS = (401, 800, 802, 919)  # CUresults of illegal state, permission, system not ready, fabric not ready
-ABOUT = ("multicast", "fabric", "init")  # areas of failures that may concern this house
+ABOUT = ("multicast", "fabric")  # areas of failures that may concern this house
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,12 @@ def judge(notes: Notes) -> Diagnosis:
     if order and order[0].score >= ESTABLISHED:
         return _established(order[0], order[1:], notes)
     possible = [one for one in order if one.score >= POSSIBLE]
-    about = [one for one in notes.of("failure") if _concerns(one)] or notes.of("multicast-error")
+    about = [one for one in notes.of("failure") if _concerns(one)] or notes.of("multicast-error", "mention")
     return _undecided(order, notes) if possible or about else _nothing(notes)
+
+
+#: What is said of a text that has lines of code, of documents or of tests, and no report of a failure.
+ONLY_SPOKEN = "It names failures of multicast as code, documents and tests do; no line reports that one happened."
 
 
 def _concerns(failure: Observation) -> bool:
@@ -133,18 +137,21 @@ def _undecided(order: Sequence[Ranked], notes: Notes) -> Diagnosis:
     evidence = [one for ranked_one in possible[:2] for one in ranked_one.evidence]
     failures = [one for one in notes.of("failure") if _concerns(one)]
     first = earliest(failures) if failures else None
+    heard = not (possible or failures or notes.has("multicast-error"))
     settle = [item for one in possible for item in (one.cause.settle or one.cause.checks[:1])]
     return Diagnosis(
         verdict="uncertain",
         cause=None,
-        title="this may concern multicast, but the text does not decide the cause",
+        title="the text only speaks of multicast"
+        if heard
+        else "this may concern multicast, but nothing decides the cause",
         call=first.call if first else None,
         code=first.code if first else None,
         name=status_name(first.code) if first else None,
         first_rank=first.rank if first else None,
-        quotes=quotes_of(evidence or failures or notes.of("multicast-error")),
+        quotes=quotes_of(evidence or failures or notes.of("multicast-error", "mention")),
         also_possible=tuple(one.cause.slug for one in possible[:MOST_OTHERS]),
-        why="Several causes fit what is there, or none does well.",
+        why=ONLY_SPOKEN if heard else "Several causes fit what is there, or none does well.",
         checks=tuple(dict.fromkeys(check for one in possible for check in one.cause.checks[:1])),
         remedies=(),
         confidence="inferred",

@@ -16,7 +16,7 @@ from cumulticast.why.causes import causes
 from cumulticast.why.statuses import names, status_in, wordings
 
 LONGEST = 200  # characters of a question
-_RULE = re.compile(r"(?i)^\W*(?P<code>MC\d{3})\W*$")
+_RULE = re.compile(r"(?i)^\W*(?P<code>MC\d{3,4})\W*$")
 _LEAD = re.compile(r"(?i)^(?:cuda )?(?:error|status|code|curesult)[ :=]+(?=\w+$)")
 #: ``ERROR_INVALID_VALUE (1)``, ``401 (CUDA_ERROR_ILLEGAL_STATE)``, ``InvalidValueError: ERROR_INVALID_VALUE (1)``.
 _PAIR = re.compile(r"^(?:[\w.]+Error: )?(?P<first>[\w.]+)[ :,]+\(?(?P<second>[^()]+)\)?$")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from cumulticast.why.mentions import mentioned
 from cumulticast.why.observation import Observation
 from cumulticast.why.reading import Line
 
@@ -48,14 +49,23 @@ def observed(line: Line, kind: str, text: str = "", **facts: str | None) -> Obse
 
 
 def of_pattern(
-    kind: str, words: tuple[str, ...], pattern: str, facts: Mapping[str, str], *, every: bool = False
+    kind: str,
+    words: tuple[str, ...],
+    pattern: str,
+    facts: Mapping[str, str],
+    *,
+    every: bool = False,
+    spoken: bool = False,
 ) -> Sign:
-    """Make the sign of one line: the named groups of the pattern become facts."""
+    """Make the sign of one line: the named groups of the pattern become facts.
+
+    What is also ``spoken`` of is not seen in lines that only mention it.
+    """
     compiled = re.compile(pattern)
 
     def read(line: Line) -> Iterator[Observation]:
         found = compiled.search(line.text)
-        if found:
+        if found and not (spoken and mentioned(line)):
             yield observed(line, kind, **{**facts, **found.groupdict()})
 
     return Sign(words, read, every)
@@ -72,6 +82,7 @@ def written() -> tuple[Sign, ...]:
             entry["pattern"],
             entry.get("facts", {}),
             every=entry.get("every", False),
+            spoken=entry.get("spoken", False),
         )
         for entry in table["signs"]
     )

@@ -14,6 +14,7 @@ def derive(notes: Notes) -> None:
     notes.put("failure", naming.named(notes))
     notes.put("failure", naming.without_echoes(notes))
     notes.put("rule", naming.ruled(notes))
+    notes.add(list(naming.refused(notes)))
     naming.rank_complaints(notes)
     for step in (*manager.STEPS, *fabric.STEPS, *hangs.STEPS):
         notes.add(list(step(notes)))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from cumulticast.rules import all_rules
+from cumulticast.why.calls import snake_call
 from cumulticast.why.nccl_calls import call_at
 from cumulticast.why.notes import Notes
 from cumulticast.why.observation import Observation, Place
@@ -19,8 +20,11 @@ COMPLAINTS = ("imex-channel-asked", "imex-config-asked", "multimem-refused", "va
 def named(notes: Notes) -> Iterator[Observation]:
     """Name the calls of NCCL's lines by the version that the log told last before them; add ranks."""
     ranks, several = _ranks(notes)
+    told = {str(one.place): call for one in notes.of("rule") if (call := snake_call(one.fact("python")))}
     for one in notes.of("failure"):
         facts = dict(one.facts)
+        if "call" not in facts and (call := _told_below(one, told)):
+            facts |= {"call": call}
         if "call" not in facts and one.fact("file"):
             call = call_at(_version_before(notes, one), one.fact("file"), int(one.fact("at")))
             facts |= {"call": call, "named": "yes"} if call else {}
@@ -33,6 +37,26 @@ def named(notes: Notes) -> Iterator[Observation]:
         yield replace(one, facts=facts, rank=known)
 
 
+def _told_below(one: Observation, calls: dict[str, str]) -> str | None:
+    """Name the call by the rule that stands below, as in the notes of an exception."""
+    below = (str(Place(one.place.file, one.place.number + ahead)) for ahead in range(1, 4))
+    return next((calls[place] for place in below if place in calls), None)
+
+
+def refused(notes: Notes) -> Iterator[Observation]:
+    """See a failure in a rule that stands alone: the driver's reason for a refusal, without the line of the status."""
+    rules = {rule.code: rule for rule in all_rules()} if notes.has("rule") else {}
+    for one in notes.of("rule"):
+        rule = rules.get(one.fact("rule"))
+        if rule is None or rule.kind not in ("error", "limit") or not rule.status or one.fact("code"):
+            continue
+        call = snake_call(one.fact("python")) or ""
+        area = "multicast" if call.startswith("cuMulticast") else _AREAS.get(call, "other")
+        facts = {"code": str(int(rule.status)), "area": area, **({"call": call} if call else {})}
+        yield replace(one, kind="failure", facts=facts)
+
+
+_AREAS = {"cuInit": "init", "cuMemCreate": "fabric"}
 Thread = tuple[str, str, str]  # host, pid, device: a process may drive several devices
 
 
@@ -87,6 +111,8 @@ def ruled(notes: Notes) -> list[Observation]:
         near = [Place(one.place.file, one.place.number + ahead) for ahead in range(4)]
         failure = next((failures[str(place)] for place in near if str(place) in failures), None)
         told = {name: failure.fact(name) for name in ("code", "call") if failure and failure.fact(name)}
+        if "call" not in told and (call := snake_call(one.fact("python"))):
+            told["call"] = call
         if one.fact("rule") in kinds:
             answer.append(replace(one, facts={**one.facts, **told, "kind": kinds[one.fact("rule")]}))
     return answer

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from cumulticast.why.calls import call_in, runtime_call_in
+from cumulticast.why.mentions import mentioned
 from cumulticast.why.observation import Observation
 from cumulticast.why.reading import Line
 from cumulticast.why.signs import Sign, observed
@@ -28,12 +29,7 @@ _NCCL = re.compile(
     r"(?:\(\w+\) )?)?NCCL (?:WARN|INFO)"
 )
 _PLACE = re.compile(r"\b(?P<file>(?:transport/)?nvls\.cc|mnnvl\.cc|allocator\.cc):(?P<at>\d+)")
-_NOT_A_FAILURE = re.compile(
-    r"Search for `cudaError|unhandled cuda error|\bok$|# noqa|ATTRIBUTE_|\braise RuntimeError"
-    r"|^\s*(?:if|elif|return|def|assert|import|case|except) |[!=]= *(?:CUDA_ERROR|cudaError|CUresult)"
-    r"|CUDA_ERROR_\w+ *= *\d+,?$|\b(?:may|can|might|will) (?:return|answer|report|fail with)\b"
-    r"|(?i:\b(?:if|when|in case) (?:you|your|it|this|the call|we) (?:see|sees|get|gets|hit|hits|answers?|returns?)\b)"
-)
+_NOT_A_FAILURE = re.compile(r"Search for `cudaError|unhandled cuda error|ATTRIBUTE_|\braise RuntimeError")
 _MULTICAST = re.compile(
     r"(?i)multicast|nvls|symm_?(?:etric_?)?mem|SymmDeviceMemory|mnnvl|rendezvous|NVLink SHARP|map_block|nvshmem"
     r"|mem_heap\.cpp"
@@ -52,6 +48,10 @@ _ON = re.compile(r" on (?P<host>[\w.-]+), rank = (?P<rank>\d+) in ")
 def _failure(line: Line) -> Iterator[Observation]:
     text = line.text
     if _NOT_A_FAILURE.search(text):
+        return
+    if mentioned(line):
+        if _MULTICAST.search(text):
+            yield observed(line, "mention")
         return
     code = status_in(text)
     if code is None:
