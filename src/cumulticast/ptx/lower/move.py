@@ -1,0 +1,47 @@
+"""mov: registers, constants, addresses, special registers, and vectors packed into a word (PTX ISA 9.7.9)."""
+
+from __future__ import annotations
+
+from cumulticast.ptx.lower.emitter import Emitter, lowers
+from cumulticast.ptx.lower.integer_types import bits_of, integer_type, is_signed, join, split
+from cumulticast.ptx.syntax import Instruction, Operand, Special, Symbol, Vector
+
+
+@lowers("mov")
+def lower_mov(em: Emitter, ins: Instruction) -> None:
+    """Copy; ``{a, b}`` as a source packs (a lowest), as a destination unpacks."""
+    target, source = ins.operands
+    ptx_type = integer_type(ins)
+    kind = em.kind(ptx_type)
+    value = _source(em, source, kind)
+    if isinstance(target, Vector):
+        _unpack(em, target, kind, value)
+    else:
+        em.set(target, kind, value, signed=is_signed(ptx_type))
+
+
+def _source(em: Emitter, source: Operand, kind: str) -> str:
+    match source:
+        case Vector(elements):
+            part = _part(em, kind, len(elements))
+            return join(em, [em.get(element, part) for element in elements], part, kind)
+        case Symbol():
+            return em.resize("i64", kind, em.address_of(source))
+        case Special(name):
+            have, value = em.special(name)
+            return em.resize(have, kind, value)
+        case _:
+            return em.get(source, kind)
+
+
+def _unpack(em: Emitter, target: Vector, kind: str, value: str) -> None:
+    part = _part(em, kind, len(target.elements))
+    for element, piece in zip(target.elements, split(em, value, kind, part), strict=True):
+        em.set(element, part, piece)
+
+
+def _part(em: Emitter, kind: str, count: int) -> str:
+    """Answer the kind of one of ``count`` elements of a word."""
+    if count not in (2, 4) or bits_of(kind) // count < 8:
+        raise em.fail(f"{count} elements do not make {bits_of(kind)} bits: 2 or 4 of 8 to 64 bits do")
+    return f"i{bits_of(kind) // count}"
