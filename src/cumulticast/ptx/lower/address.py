@@ -7,7 +7,7 @@ parameter an offset in the parameters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from cumulticast.ptx.lower.access_ir import Space
@@ -33,7 +33,7 @@ def space_of(ins: Instruction) -> Space:
 
 
 @contextmanager
-def shape(em: Emitter, *, vector: bool) -> Iterator[None]:
+def shape(em: Emitter, *, vector: bool) -> Generator[None]:
     """Write something in another shape than the instruction's."""
     before, em.vector = em.vector, vector
     try:
