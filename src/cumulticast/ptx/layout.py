@@ -59,6 +59,7 @@ WARP: tuple[Field, ...] = (
     ("barrier_op", "u32", 1),  # 0 none, 1 popc, 2 and, 3 or
     ("barrier_value", "u32", 1),  # in: lanes whose predicate holds; out: the result
     ("member_mask", "u32", 1),
+    ("force", "u32", 1),  # lanes that never come are waited for no longer
     ("sleep_ns", "u32", 1),
     ("ctaid", "u32", 3),
     ("cluster_ctarank", "u32", 1),
@@ -83,6 +84,7 @@ LAUNCH: tuple[Field, ...] = (
     ("multicast", "ptr", 1),  # struct ptx_multicast table
     ("device", "u32", 1),
     ("smcount", "u32", 1),
+    ("explicit_cluster", "u32", 1),
 )
 
 RIGHTS_SHIFT = 21

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from cumulticast.ptx import layout
 from cumulticast.ptx.errors import PtxError
-from cumulticast.ptx.syntax import TYPE_BITS, Float, Instruction, Integer, Negated, Operand, Register, Sink
+from cumulticast.ptx.syntax import TYPE_BITS, Float, Instruction, Integer, Negated, Operand, Register, Sink, Symbol
 
 LANES = layout.LANES
 IR_TYPES = {"ptr": "ptr", "u64": "i64", "i64": "i64", "u32": "i32", "i32": "i32", "u8": "i8"}
@@ -57,9 +57,12 @@ class Emitter:
         self.lines: list[str] = []
         self.entry: list[str] = []  # allocas
         self.declared: set[str] = set()
+        self.defined: dict[str, str] = {}  # functions of the module by name, as IR
+        self.constants: dict[str, int] = {}  # registers that are written once, with a number
         self.vector = True
         self.line = 0
-        self.blend = True  # whether lanes outside of the mask keep their old value of a register that is written
+        self.guarded = False  # a guard that differs between lanes: all that is written keeps other lanes' values
+        self.blend: frozenset[str] = frozenset()  # registers of which lanes outside of the mask keep their values
         self.mask: str | None = None  # <32 x i1> of the lanes that carry the instruction out; None: all 32
         self.active = "-1"  # the same as i32
         self.number = 0  # of the instruction: what a fault names
@@ -91,6 +94,10 @@ class Emitter:
     def declare(self, text: str) -> None:
         """Declare an external function (once)."""
         self.declared.add(f"declare {text}")
+
+    def define(self, name: str, text: str) -> None:
+        """Give the module a function of its own (once): ``text`` is its definition in IR."""
+        self.defined.setdefault(name, text)
 
     def fail(self, reason: str) -> PtxError:
         """Make the error (218) of the instruction at hand."""
@@ -187,8 +194,8 @@ class Emitter:
         arguments
             (kind, value) of its inputs. Kind i1 is not passed: zext to i8 first.
         """
-        outs = [self._room(kind, f"out{i}") for i, kind in enumerate(results)]
-        ins = [self._room(kind, f"in{i}") for i, (kind, _) in enumerate(arguments)]
+        outs = [self.room(kind, f"out{i}") for i, kind in enumerate(results)]
+        ins = [self.room(kind, f"in{i}") for i, (kind, _) in enumerate(arguments)]
         for room, (kind, value) in zip(ins, arguments, strict=True):
             self.do(f"store {self.t(kind)} {value}, ptr {room}")
         pointers = [f"ptr {room}" for room in (*outs, *ins)]
@@ -196,7 +203,7 @@ class Emitter:
         self.do(f"call void @{name}({', '.join([f'i32 {LANES if self.vector else 1}', *pointers])})")
         return [self.emit(f"load {self.t(kind)}, ptr {room}") for room, kind in zip(outs, results, strict=True)]
 
-    def _room(self, kind: str, use: str) -> str:
+    def room(self, kind: str, use: str) -> str:
         """Answer a stack slot for an argument of a runtime call; slots are used again."""
         key = f"{use}.{kind}.{self.vector}"
         if key not in self._scratch:
@@ -286,9 +293,27 @@ class Emitter:
             raise self.fail(f"a floating constant cannot be used with {width} bits")
         return self.float_const(kind, bits) if kind in BITS_OF else self.const(kind, bits)
 
+    def constant(self, operand: Operand) -> int | None:
+        """Answer the number that an operand always is, written there or in the one ``mov`` to its register."""
+        if isinstance(operand, Register):
+            return self.constants.get(operand.name)
+        return operand.value if isinstance(operand, Integer) else None
+
     def is_constant(self, operand: Operand) -> bool:
         """Tell whether an operand is written as a number."""
         return isinstance(operand, Integer | Float)
+
+    def symbol(self, name: str) -> tuple[str, int | str]:
+        """Answer where a variable lies: its space, and its offset there (a global one: its address, a scalar i64)."""
+        raise self.fail(f"{name} is not known here")
+
+    def address_of(self, symbol: Symbol) -> str:
+        """Answer the address that ``mov`` gives of a symbol, of kind i64."""
+        raise self.fail(f"{symbol.name} is not known here")
+
+    def special(self, name: str) -> tuple[str, str]:
+        """Answer (kind, value) of a special register."""
+        raise self.fail(f"{name} is not known here")
 
     # ---- results
 
@@ -325,7 +350,7 @@ class Emitter:
             self._store(name, slot, value)
             self.vector = False
             return
-        if self.mask is not None and self.blend:
+        if self.mask is not None and (self.guarded or name in self.blend):
             old = self.emit(f"load <{LANES} x {slot.kind}>, ptr {self.register(name)}")
             value = self.select(self.mask, slot.kind, value, old)
         self.do(f"store <{LANES} x {slot.kind}> {value}, ptr {self.register(name)}")

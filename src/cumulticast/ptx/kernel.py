@@ -1,0 +1,208 @@
+"""One kernel of a module, from its statements to object code.
+
+cut into blocks → ordered, loops given their latch → which lanes run where → what is live → frame → LLVM IR → object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cumulticast.ptx import machine_code
+from cumulticast.ptx.errors import PtxError
+from cumulticast.ptx.flow import effects
+from cumulticast.ptx.flow.blocks import Block, Cutter, Suspend, leaves, reachable
+from cumulticast.ptx.flow.frames import Frame, lay_out
+from cumulticast.ptx.flow.lanes import VARYING, Lanes
+from cumulticast.ptx.flow.liveness import live_in
+from cumulticast.ptx.flow.order import arrange
+from cumulticast.ptx.flow.writer import Writer
+from cumulticast.ptx.layout import Reason
+from cumulticast.ptx.lower import all_lowerings
+from cumulticast.ptx.lower.emitter import Emitter, Slot
+from cumulticast.ptx.lower.kernel_emitter import KernelEmitter, Places
+from cumulticast.ptx.syntax import Function, Instruction, Integer, Module, Variable
+
+#: Instructions whose f32 and f64 results are those of arithmetic: a NaN in them has the hardware's one pattern.
+ARITHMETIC = frozenset("add sub mul fma mad div sqrt rcp".split())
+LAZY = {"f32": "float", "f64": "double"}
+ENTRY = "kernel"
+DYNAMIC_ALIGN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A kernel as object code; all of it can be written to a file and read back.
+
+    Attributes
+    ----------
+    code
+        ELF object with one function, ``kernel``.
+    frame_size, places
+        Bytes behind a warp, and how many masks begin them.
+    shared_size, local_size
+        Static bytes a block, a lane.
+    turning
+        Whether lanes of a warp can wait for each other.
+    lines
+        The line of the text, by instruction number (0: unknown).
+    """
+
+    code: bytes
+    frame_size: int
+    places: int
+    shared_size: int
+    local_size: int
+    turning: bool
+    lines: tuple[int, ...]
+
+
+def compile_kernel(module: Module, name: str, numbers: Mapping[str, int]) -> Compiled:
+    """Compile a kernel.
+
+    Parameters
+    ----------
+    module
+        What the parser made, checked.
+    name
+        Of the kernel.
+    numbers
+        Module variables → their place in the table of addresses.
+
+    Raises
+    ------
+    PtxError
+        218: an instruction that is not simulated.
+    """
+    all_lowerings()
+    function = module.functions[name]
+    places = place_variables(module, function, numbers)
+    blocks = _blocks(function)
+    lanes = Lanes(blocks, frozenset(v.name for v in function.parameters))
+    live = live_in(blocks)
+    slots = _slots(blocks, function, lanes)
+    frame = lay_out(blocks, lanes, live, slots)
+    writer = Writer(KernelEmitter(slots, places, _constants(blocks)), blocks, lanes, live, frame)
+    ir = writer.write(ENTRY)
+    return Compiled(
+        machine_code.object_code(ir),
+        frame.size,
+        len(frame.places) + 1,
+        places.shared_size,
+        places.local_size,
+        _turns(blocks, lanes),
+        tuple(writer.lines),
+    )
+
+
+def _blocks(function: Function) -> list[Block]:
+    if function.body is None:
+        raise PtxError(f"{function.name} has no body", function.line)
+    blocks = Cutter(function).cut()
+    leaves(blocks)
+    reached = reachable(blocks[0])
+    return arrange([block for block in blocks if block in reached])
+
+
+def _turns(blocks: list[Block], lanes: Lanes) -> bool:
+    return any(
+        isinstance(b.end, Suspend) and b.end.reason is Reason.SPIN and not lanes.converged(b) for b in blocks
+    )
+
+
+# ---- registers
+
+
+def _instructions(blocks: list[Block]) -> list[Instruction]:
+    return [ins for block in blocks for ins in block.body]
+
+
+def _slots(blocks: list[Block], function: Function, lanes: Lanes) -> dict[str, Slot]:
+    """Give every register that occurs its kind and shape."""
+    arithmetic: dict[str, set[str]] = {}
+    names: dict[str, None] = {}
+    for ins in _instructions(blocks):
+        for name in effects.written(ins):
+            arithmetic.setdefault(name, set()).add(_arithmetic_of(ins))
+            names[name] = None
+        names.update(dict.fromkeys(effects.read(ins)))
+        if ins.guard is not None:
+            names[ins.guard.name] = None
+    for block in blocks:
+        end = block.end
+        if isinstance(end, Suspend) and end.ins is not None:
+            names.update(dict.fromkeys(effects.read(end.ins)))
+    return {
+        name: Slot(
+            "i1" if name == effects.CARRY else Emitter.kind(function.registers[name]),
+            lanes.level.get(name, 0) < VARYING,
+            _only(arithmetic.get(name, {""})),
+        )
+        for name in names
+    }
+
+
+def _arithmetic_of(ins: Instruction) -> str:
+    """Answer the float kind of which an instruction's result is arithmetic, or ""."""
+    if ins.opcode in ARITHMETIC and ins.types and len(set(ins.types)) == 1:
+        return LAZY.get(ins.types[-1], "")
+    return ""
+
+
+def _only(kinds: set[str]) -> str:
+    return next(iter(kinds)) if len(kinds) == 1 else ""
+
+
+def _constants(blocks: list[Block]) -> dict[str, int]:
+    """Collect the registers that are written once, by a mov of a number."""
+    found: dict[str, int] = {}
+    seen: set[str] = set()
+    for ins in _instructions(blocks):
+        names = effects.written(ins)
+        source = ins.operands[-1] if ins.operands else None
+        plain = ins.opcode == "mov" and ins.guard is None and len(names) == 1 and isinstance(source, Integer)
+        for name in names:
+            if name in seen:
+                found.pop(name, None)
+            elif plain and isinstance(source, Integer):
+                found[name] = source.value
+            seen.add(name)
+    return found
+
+
+# ---- variables
+
+
+def place_variables(module: Module, function: Function, numbers: Mapping[str, int]) -> Places:
+    """Lay out a kernel's shared, local and parameter space."""
+    variables = [*module.variables.values(), *function.variables.values()]
+    shared, shared_size = _stack([v for v in variables if v.space == "shared" and v.size])
+    dynamic = -(-shared_size // DYNAMIC_ALIGN) * DYNAMIC_ALIGN
+    shared |= {v.name: dynamic for v in variables if v.space == "shared" and not v.size}
+    local, local_size = _stack([v for v in function.variables.values() if v.space in ("local", "param")])
+    params, _ = _stack(list(function.parameters))
+    offsets = {
+        **{name: ("shared", at) for name, at in shared.items()},
+        **{name: ("local", at) for name, at in local.items()},
+        **{name: ("param", at) for name, at in params.items()},
+    }
+    return Places(numbers, offsets, shared_size, local_size)
+
+
+def _stack(variables: list[Variable]) -> tuple[dict[str, int], int]:
+    """Put variables one after another and answer offsets and the size of all."""
+    at: dict[str, int] = {}
+    end = 0
+    for variable in variables:
+        end = -(-end // variable.align) * variable.align
+        at[variable.name] = end
+        end += variable.size
+    return at, end
+
+
+def parameter_offsets(function: Function) -> tuple[tuple[int, int], ...]:
+    """Answer (offset, size) of each parameter."""
+    at, _ = _stack(list(function.parameters))
+    return tuple((at[variable.name], variable.size) for variable in function.parameters)
+
+
