@@ -105,9 +105,7 @@ def _blocks(function: Function) -> list[Block]:
 
 
 def _turns(blocks: list[Block], lanes: Lanes) -> bool:
-    return any(
-        isinstance(b.end, Suspend) and b.end.reason is Reason.SPIN and not lanes.converged(b) for b in blocks
-    )
+    return any(isinstance(b.end, Suspend) and b.end.reason is Reason.SPIN and not lanes.converged(b) for b in blocks)
 
 
 # ---- registers
@@ -204,5 +202,3 @@ def parameter_offsets(function: Function) -> tuple[tuple[int, int], ...]:
     """Answer (offset, size) of each parameter."""
     at, _ = _stack(list(function.parameters))
     return tuple((at[variable.name], variable.size) for variable in function.parameters)
-
-

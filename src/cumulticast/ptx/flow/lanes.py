@@ -28,9 +28,11 @@ INVARIANT, UNIFORM, VARYING = 0, 1, 2
 VARYING_SPECIALS = ("tid", "laneid", "lanemask_")
 TIMED_SPECIALS = ("clock", "globaltimer", "pm")
 #: Results that are each lane's own, whatever goes in.
-PER_LANE = frozenset("atom shfl match mbarrier elect alloca call_result ldmatrix mma wmma movmatrix".split())
+PER_LANE = frozenset(
+    ["atom", "shfl", "match", "mbarrier", "elect", "alloca", "call_result", "ldmatrix", "mma", "wmma", "movmatrix"]
+)
 #: Results that all members of a warp have in common: only the member mask, the last operand, can make them differ.
-PER_WARP = frozenset("vote redux activemask".split())
+PER_WARP = frozenset(["vote", "redux", "activemask"])
 #: After one of these a warp may go on with any of its waiting lanes, not only with those that were suspended.
 TURNING = frozenset((Reason.SPIN, Reason.SLEEP, Reason.BARRIER, Reason.CLUSTER))
 

@@ -1,0 +1,244 @@
+/* One block: its warps are carried on in turn; barriers hold lanes back and let them go.
+ *
+ * A warp may have lanes at several places. Those that wait at a barrier are taken out of the warp's masks (parked), so
+ * that its code does not find them. When a warp has spun, another of its places has the next turn: lanes that wait for
+ * each other all make progress. */
+#include "run.h"
+#include <string.h>
+
+static uint32_t count(uint32_t lanes) { return (uint32_t)__builtin_popcount(lanes); }
+
+/* ---- beginning -------------------------------------------------------------------------------------------------- */
+
+static void place_block(struct ptx_warp *warp, const struct ptx_launch_head *head, uint64_t index) {
+    const uint32_t *grid = head->nctaid, *shape = head->cluster;
+    uint64_t size = (uint64_t)shape[0] * shape[1] * shape[2];
+    uint64_t number = index / size;
+    uint32_t rank = (uint32_t)(index % size);
+    warp->cluster_ctarank = rank;
+    for (int axis = 0; axis < 3; axis++) {
+        warp->cluster_ctaid[axis] = rank % shape[axis];
+        rank /= shape[axis];
+        warp->clusterid[axis] = (uint32_t)(number % head->ncluster[axis]);
+        number /= head->ncluster[axis];
+        warp->ctaid[axis] = warp->clusterid[axis] * shape[axis] + warp->cluster_ctaid[axis];
+    }
+    (void)grid;
+}
+
+/* Give a slot the block with this number, in the order of clusters. */
+void block_begin(struct ptx_block *block, uint64_t index) {
+    struct ptx_run *run = block->group->run;
+    struct ptx_warp first;
+    place_block(&first, &run->launch.head, index);
+    block->live = run->warps;
+    block->waiting_barriers = 0;
+    memset(block->barriers, 0, sizeof block->barriers);
+    for (uint32_t i = 0; i < run->warps; i++) {
+        struct warp_slot *slot = &block->warps[i];
+        struct ptx_warp *warp = slot->warp;
+        warp->lanes = warp->all_lanes = i + 1 == run->warps ? run->last_lanes : 0xffffffffu;
+        memcpy(warp->ctaid, first.ctaid, sizeof first.ctaid);
+        memcpy(warp->cluster_ctaid, first.cluster_ctaid, sizeof first.cluster_ctaid);
+        memcpy(warp->clusterid, first.clusterid, sizeof first.clusterid);
+        warp->cluster_ctarank = first.cluster_ctarank;
+        warp->force = 0;
+        memset(warp->stack, 0, sizeof warp->stack);
+        memset(slot->pending, 0, 3 * sizeof(uint32_t) * run->launch.places);
+        slot->resume = 0;
+        slot->state = WARP_READY;
+    }
+}
+
+/* ---- barriers --------------------------------------------------------------------------------------------------- */
+
+static uint32_t living(const struct ptx_block *block) {
+    uint32_t threads = 0;
+    for (uint32_t i = 0; i < block->group->run->warps; i++) threads += count(block->warps[i].warp->lanes);
+    return threads;
+}
+
+static void wake(struct warp_slot *slot, uint32_t places, uint32_t what) {
+    for (uint32_t place = places; place-- > 1;) {
+        if (!slot->parked[place] || slot->parked_for[place] != what) continue;
+        slot->pending[place] |= slot->parked[place];
+        slot->parked[place] = 0;
+        slot->resume = place;
+        slot->state = WARP_READY;
+    }
+}
+
+static uint32_t barrier_result(const struct barrier *barrier) {
+    switch (barrier->operation) {
+    case 1: return barrier->votes;
+    case 2: return barrier->votes == barrier->voters;
+    default: return barrier->votes != 0;
+    }
+}
+
+/* Let everybody go when all are there. */
+static bool barrier_check(struct ptx_block *block, uint32_t id) {
+    struct barrier *barrier = &block->barriers[id];
+    if (!barrier->arrived || barrier->arrived < (barrier->threads ? barrier->threads : living(block))) return false;
+    const struct ptx_run *run = block->group->run;
+    uint32_t result = barrier_result(barrier), reduces = barrier->operation;
+    for (uint32_t i = 0; i < run->warps; i++) {
+        struct warp_slot *slot = &block->warps[i];
+        wake(slot, run->launch.places, id);
+        if (reduces) slot->warp->barrier_value = result;
+    }
+    memset(barrier, 0, sizeof *barrier);
+    block->waiting_barriers &= ~(1u << id);
+    return true;
+}
+
+static uint32_t arrive(struct ptx_block *block, const struct ptx_warp *warp) {
+    uint32_t id = warp->barrier_id % BARRIERS;
+    struct barrier *barrier = &block->barriers[id];
+    barrier->arrived += count(warp->waiting);
+    barrier->threads = warp->barrier_threads;
+    if (warp->barrier_op) {
+        barrier->operation = warp->barrier_op;
+        barrier->votes += count(warp->barrier_value & warp->waiting);
+        barrier->voters += count(warp->waiting);
+    }
+    block->waiting_barriers |= 1u << id;
+    return id;
+}
+
+/* ---- clusters --------------------------------------------------------------------------------------------------- */
+
+static struct ptx_block *first_of_cluster(struct ptx_block *block) {
+    return block - block->warps[0].warp->cluster_ctarank;
+}
+
+static bool cluster_check(struct ptx_block *block) {
+    struct ptx_run *run = block->group->run;
+    struct ptx_block *first = first_of_cluster(block);
+    struct cluster *cluster = block->cluster;
+    uint32_t threads = 0;
+    for (uint32_t i = 0; i < run->cluster; i++) threads += living(&first[i]);
+    if (!cluster->arrived || cluster->arrived < threads) return false;
+    cluster->arrived = 0;
+    cluster->phase++;
+    for (uint32_t i = 0; i < run->cluster; i++)
+        for (uint32_t j = 0; j < run->warps; j++) wake(&first[i].warps[j], run->launch.places, FOR_CLUSTER);
+    return true;
+}
+
+/* Another block's shared memory, by its rank in the cluster; NULL when there is no such block. */
+char *ptx_cluster_shared(struct ptx_warp *warp, uint32_t rank) {
+    struct ptx_block *block = warp->block;
+    if (rank >= block->group->run->cluster) return NULL;
+    return (first_of_cluster(block) + rank)->warps[0].warp->shared;
+}
+
+/* ---- a warp's turn ---------------------------------------------------------------------------------------------- */
+
+/* Take the lanes that have just stopped out of the warp's masks until what they wait for is there. */
+static void park(struct warp_slot *slot, uint32_t what) {
+    uint32_t place = slot->warp->next;
+    slot->parked[place] |= slot->pending[place];
+    slot->parked_for[place] = what;
+    slot->pending[place] = 0;
+}
+
+/* Choose where to go on: the place after `from` that has lanes. */
+static bool turn_to_next(struct warp_slot *slot, uint32_t places, uint32_t from) {
+    for (uint32_t step = 1; step <= places; step++) {
+        uint32_t place = (from + step) % places;
+        if (place && slot->pending[place]) {
+            slot->resume = place;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void settle(struct ptx_block *block, struct warp_slot *slot) {
+    const struct ptx_run *run = block->group->run;
+    if (slot->state != WARP_READY) return;
+    if (turn_to_next(slot, run->launch.places, slot->warp->next)) return;
+    if (!slot->warp->lanes) {
+        slot->state = WARP_DONE;
+        block->live--;
+        return;
+    }
+    slot->state = WARP_WAITS;
+}
+
+/* Lanes have ended: whoever waited for them waits no longer. */
+static bool lanes_went(struct ptx_block *block) {
+    bool moved = false;
+    for (uint32_t waiting = block->waiting_barriers; waiting; waiting &= waiting - 1) {
+        uint32_t id = (uint32_t)__builtin_ctz(waiting);
+        if (!block->barriers[id].threads) moved |= barrier_check(block, id);
+    }
+    if (block->group->run->cluster > 1) moved |= cluster_check(block);
+    return moved;
+}
+
+static bool waits_for_cluster(struct ptx_block *block, struct warp_slot *slot) {
+    if (slot->cluster_phase != block->cluster->phase) return false;
+    park(slot, FOR_CLUSTER);
+    return true;
+}
+
+/* Do what a warp asked for when it stopped; answer whether that was progress. */
+static bool serve(struct ptx_block *block, struct warp_slot *slot, uint32_t reason) {
+    struct ptx_warp *warp = slot->warp;
+    const uint32_t places = block->group->run->launch.places;
+    slot->resume = warp->next;
+    switch (reason) {
+    case PTX_HANDOVER:
+        return true;
+    case PTX_ARRIVE:
+        barrier_check(block, arrive(block, warp));
+        return true;
+    case PTX_BARRIER: {
+        uint32_t id = arrive(block, warp);
+        park(slot, id);
+        if (!barrier_check(block, id)) settle(block, slot);
+        return true;
+    }
+    case PTX_CLUSTER_ARRIVE:
+        slot->cluster_phase = block->cluster->phase;
+        block->cluster->arrived += count(warp->waiting);
+        cluster_check(block);
+        return true;
+    case PTX_CLUSTER:
+        if (waits_for_cluster(block, slot)) settle(block, slot);
+        return true;
+    case PTX_WARP:
+        if (!turn_to_next(slot, places, warp->next)) warp->force = 1;
+        else warp->force = slot->resume == warp->next;
+        return true;
+    case PTX_DONE:
+        warp->next = 0;
+        settle(block, slot);
+        return true;
+    default: /* SPIN, SLEEP */
+        turn_to_next(slot, places, warp->next);
+        return slot->resume != warp->next;
+    }
+}
+
+static bool warp_turn(struct ptx_block *block, struct warp_slot *slot) {
+    struct ptx_warp *warp = slot->warp;
+    uint32_t lanes = warp->lanes;
+    warp->budget = ROUNDS;
+    turn_now->warp = warp;
+    uint32_t reason = ((ptx_code *)block->group->run->launch.code)(warp, slot->resume);
+    bool moved = serve(block, slot, reason);
+    if (warp->lanes != lanes) lanes_went(block);
+    return moved;
+}
+
+/* Give each warp that can go on a turn; answer whether anything moved. */
+bool block_pass(struct ptx_block *block) {
+    bool moved = false;
+    const struct ptx_run *run = block->group->run;
+    for (uint32_t i = 0; i < run->warps && !atomic_load_explicit(&run->stopped, memory_order_relaxed); i++)
+        if (block->warps[i].state == WARP_READY) moved |= warp_turn(block, &block->warps[i]);
+    return moved;
+}

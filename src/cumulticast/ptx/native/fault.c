@@ -1,0 +1,78 @@
+/* How a kernel ends that does what it must not: the thread leaves the machine code at once, and the launch has a fault.
+ *
+ * Accesses are checked before they are made; what the host's MMU still refuses (a file system that is full, memory that
+ * went while the kernel ran) arrives as a signal. Signals of other code go to whoever had them before. */
+#define _GNU_SOURCE
+#include "run.h"
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+_Thread_local struct turn *turn_now;
+static struct sigaction before[NSIG];
+
+static void note(struct ptx_run *run, const struct ptx_fault *fault) {
+    pthread_mutex_lock(&run->lock);
+    if (!run->fault.status) run->fault = *fault;
+    pthread_mutex_unlock(&run->lock);
+    atomic_store(&run->stopped, true);
+}
+
+static void describe(struct ptx_fault *fault, const struct ptx_warp *warp, uint32_t lane) {
+    memcpy(fault->block, warp->ctaid, sizeof fault->block);
+    const int32_t *tid = warp->tid;
+    for (int axis = 0; axis < 3; axis++) fault->thread[axis] = (uint32_t)tid[axis * PTX_LANES + (int)(lane % PTX_LANES)];
+}
+
+_Noreturn void ptx_fail(struct ptx_warp *warp, uint32_t instruction, uint32_t status, uint32_t lane, uint64_t address,
+                        const char *reason) {
+    struct ptx_fault fault = { .status = status, .instruction = instruction, .address = address };
+    describe(&fault, warp, lane);
+    snprintf(fault.reason, sizeof fault.reason, "%s", reason);
+    note(turn_now->run, &fault);
+    siglongjmp(turn_now->back, 1);
+}
+
+_Noreturn void ptx_trap(struct ptx_warp *warp, uint32_t instruction, uint32_t active) {
+    ptx_fail(warp, instruction, 719, active ? (uint32_t)__builtin_ctz(active) : 0, 0, "trap");
+}
+
+/* ---- signals ---------------------------------------------------------------------------------------------------- */
+
+static const int watched[] = { SIGSEGV, SIGBUS };
+
+static void pass_on(int number, siginfo_t *info, void *context) {
+    const struct sigaction *old = &before[number];
+    if (old->sa_flags & SA_SIGINFO) old->sa_sigaction(number, info, context);
+    else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN) old->sa_handler(number);
+    else sigaction(number, old, NULL); /* on return the access is made again, and ends the process as ever */
+}
+
+static void caught(int number, siginfo_t *info, void *context) {
+    struct turn *turn = turn_now;
+    if (!turn || info->si_code <= 0) {
+        pass_on(number, info, context);
+        return;
+    }
+    struct ptx_fault fault = { .status = 700, .address = (uint64_t)(uintptr_t)info->si_addr };
+    if (turn->warp) {
+        fault.instruction = turn->warp->instruction;
+        describe(&fault, turn->warp, 0);
+    }
+    snprintf(fault.reason, sizeof fault.reason, "%s",
+             number == SIGBUS ? "the host has no memory for this page of the allocation (a full file system, most often)"
+                              : "the host refuses this access: memory may have gone while the kernel ran");
+    note(turn->run, &fault);
+    siglongjmp(turn->back, 1);
+}
+
+/* Others may have set handlers since the last launch; ours has to be the first asked. */
+void faults_watch(void) {
+    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
+        struct sigaction now;
+        if (sigaction(watched[i], NULL, &now) || ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == caught)) continue;
+        before[watched[i]] = now;
+        struct sigaction ours = { .sa_sigaction = caught, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
+        sigaction(watched[i], &ours, NULL);
+    }
+}
