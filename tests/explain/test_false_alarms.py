@@ -137,3 +137,41 @@ def test_a_rule_about_the_system_alone_is_a_failure() -> None:
     answer = explain(f"MC344 {line} MC344\n")
     assert (answer.cause, answer.call, answer.code) == ("fabric-bad-state", "cuMulticastBindMem", 401)
     assert explain(f"MC000 {line} MC000\n").verdict not in ALARMS  # no such rule
+
+
+# ---- a service that is not there is a fault only where it belongs
+
+STOPPED = "$ systemctl is-active nvidia-fabricmanager\ninactive\n"
+HEALTHY = "    Fabric\n        State               : Completed\n        Status              : Success\n"
+
+
+def gpus(name: str, count: int = 1) -> str:
+    return "".join(f"GPU {k}: {name} (UUID: GPU-{k})\n" for k in range(count))
+
+
+@pytest.mark.parametrize(
+    ("shown", "verdict", "cause"),
+    [
+        ("", "uncertain", None),  # nothing tells what machine it is
+        (HEALTHY, "uncertain", None),  # it may have died later
+        (gpus("NVIDIA H100 80GB HBM3", 8), "fault", "fm-not-running"),
+        (gpus("NVIDIA H200", 2), "fault", "fm-not-running"),
+        (gpus("NVIDIA H200"), "uncertain", None),  # passed through to a guest: the host runs it
+        (gpus("NVIDIA GB200", 4), "unrelated", "not-multicast"),  # it runs on the switch trays
+        (gpus("NVIDIA GH200 480GB"), "unrelated", "not-multicast"),
+        (gpus("NVIDIA GeForce RTX 4090", 2), "unsupported", "fm-not-needed"),
+        (gpus("NVIDIA RTX 6000 Ada Generation", 2), "unsupported", "fm-not-needed"),
+        (gpus("NVIDIA A100-PCIE-40GB", 2), "unsupported", "fm-not-needed"),
+    ],
+)
+def test_a_stopped_fabric_manager_is_judged_by_the_machine(shown: str, verdict: str, cause: str | None) -> None:
+    answer = explain(STOPPED + shown)
+    assert (answer.verdict, answer.cause) == (verdict, cause), answer
+    if cause is None:
+        assert "fm-not-running" in answer.also_possible
+
+
+@pytest.mark.parametrize(("name", "cause"), [("NVIDIA H200", "fm-not-running"), ("NVIDIA GB200", "fabric-bad-state")])
+def test_a_refused_bind_beside_it_too(name: str, cause: str) -> None:
+    answer = explain(f"{STOPPED}{gpus(name, 4)}cuMulticastBindMem failed: CUDA_ERROR_ILLEGAL_STATE\n")
+    assert (answer.verdict, answer.cause) == ("fault", cause)

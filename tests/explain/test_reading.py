@@ -134,6 +134,7 @@ BAR = b"Loading:  20%|##        | 3/10 [00:01<00:02, 1.2it/s]\r"
         VERSION + BAR * 2 + FAILURE,
         VERSION + BAR * 500 + FAILURE,
         VERSION + b"x" * 10_000 + b" " + FAILURE,
+        VERSION + FAILURE + b" " + b"x" * 10_000,
         gzip.compress(LOG),
         gzip.compress(VERSION) + gzip.compress(FAILURE),
         gzip.compress(LOG * 3)[:-9],
@@ -141,7 +142,19 @@ BAR = b"Loading:  20%|##        | 3/10 [00:01<00:02, 1.2it/s]\r"
         LOG.decode().encode("utf-16-be"),
         LOG.replace(b" ", "\u00a0".encode()),
     ],
-    ids=["plain", "bar", "bars", "long", "gzip", "members", "cut gzip", "utf-16-le", "utf-16-be", "hard spaces"],
+    ids=[
+        "plain",
+        "bar",
+        "bars",
+        "far behind",
+        "far before",
+        "gzip",
+        "members",
+        "cut gzip",
+        "utf-16-le",
+        "utf-16-be",
+        "hard spaces",
+    ],
 )
 def test_a_failure_is_found_in_whatever_form_it_comes(text: bytes) -> None:
     answer = explain(text)
@@ -161,6 +174,25 @@ def test_a_bomb_is_read_in_pieces() -> None:
     tracemalloc.stop()
     assert (answer.code, answer.evidence) == (401, [f"text:{(64 << 20) + 2}"])
     assert peak < 64 << 20
+
+
+@pytest.mark.parametrize("width", [10, 3000])
+def test_a_line_that_is_not_too_long_is_read_whole(width: int) -> None:
+    call = '"call": "cuMulticastBindMem", "status": 401, "duration_us": 5'
+    for rank, told in ((3, 3), (-1, None)):
+        answer = explain(f'{{"pad": "{"x" * width}", "rank": {rank}, {call}}}\n'.encode())
+        assert (answer.code, answer.call, answer.first_rank) == (401, "cuMulticastBindMem", told)
+
+
+@pytest.mark.parametrize("status", ["0", "true", "12345", "401.0", "-1", '"401"', "null", "[]", "{}", "9" * 3900])
+def test_a_trace_with_no_status_of_a_failure(status: str) -> None:
+    assert explain(f'{{"call": "cuMulticastBindMem", "status": {status}, "duration_us": 5}}\n'.encode()).code is None
+
+
+@pytest.mark.parametrize("opening", ["[", "{", '{"a":', '{"a":['])
+def test_brackets_without_end(opening: str) -> None:
+    for text in (opening * 900 + '"duration_us" "finding": {', '{"duration_us": ' + opening * 900):
+        assert explain(text.encode()).verdict == "unrelated"
 
 
 def test_a_quote_does_nothing_to_a_terminal() -> None:

@@ -84,14 +84,15 @@ def made(
     """Make the line that begins at ``start``; ``hit`` is where its first telling word is."""
     end = block.find(b"\n", start)
     end = len(block) if end < 0 else end
-    begin = start if hit is None else _begin(block, start, hit)
+    begin = start if hit is None else _begin(block, start, end, hit)
     text = block[begin : min(end, begin + 4 * LONGEST)].decode("utf-8", "replace").rstrip("\r")[:LONGEST]
     return Line(Place(file, number), text, words, block, start, end)
 
 
-def _begin(block: bytes, start: int, hit: int) -> int:
+def _begin(block: bytes, start: int, end: int, hit: int) -> int:
     """Answer where to read a line from: behind progress bars, which end with CR, and not too far before the hit."""
-    return max(start, block.rfind(b"\r", start, hit) + 1, hit - LONGEST // 2)
+    begin = max(start, block.rfind(b"\r", start, hit) + 1)
+    return begin if end - begin <= LONGEST else max(begin, hit - LONGEST // 2)
 
 
 def telling_lines(

@@ -51,6 +51,21 @@ def _no_switch(notes: Notes) -> Iterator[Observation]:
         yield from (replace(one, kind="no-switch") for one in [*strong[:6], *notes.of("fm-absent")])
 
 
+def _boards(notes: Notes) -> Iterator[Observation]:
+    """See an HGX board, whose node runs Fabric Manager, or a Grace node, whose Fabric Manager is on the switch trays.
+
+    One GPU alone may be passed through to a guest, and the host runs it.
+    """
+    switched = notes.of("gpu-switched")
+    grace = [one for one in switched if one.fact("name").startswith(("GB", "GH"))]
+    if grace:
+        yield replace(grace[0], kind="grace")
+        return
+    several = len(switched) > 1 or any(int(one.fact("count")) > 1 for one in notes.of("gpu-count"))
+    boards = [*(switched[:1] if several else ()), *notes.of("topo-nvlink")[:1]]
+    yield from (replace(one, kind="hgx") for one in boards)
+
+
 def _several_hosts(notes: Notes) -> Iterator[Observation]:
     """See a job over several machines."""
     hosts: dict[str, Observation] = {}
@@ -76,4 +91,4 @@ def _odd_sizes(notes: Notes) -> Iterator[Observation]:
             yield replace(one, kind="size-odd")
 
 
-STEPS = (_states, _cliques, _odd_count, _no_switch, _several_hosts, _odd_sizes)
+STEPS = (_states, _cliques, _odd_count, _no_switch, _boards, _several_hosts, _odd_sizes)

@@ -10,13 +10,13 @@ from cumulticast.why.reading import Line
 from cumulticast.why.signs import Sign, observed
 
 _NAME = re.compile(
-    r"(?:NVIDIA|Tesla|GeForce|Quadro) (?P<name>(?:RTX |GeForce )?[A-Z]{1,3}\d{1,4}\w*"
-    r"(?:[ -](?:80GB|40GB|141GB|48GB|96GB|PCIe|NVL|SXM\d?|HBM3e?|Ada|Generation|Ti|SUPER)\b)*)"
+    r"(?:NVIDIA|Tesla|GeForce|Quadro) (?P<name>(?:GeForce )?(?:[RG]TX )?(?:PRO )?[A-Z]{0,3}\d{1,4}\w*"
+    r"(?:[ -](?:80GB|40GB|141GB|48GB|96GB|PCI[eE]|NVL|SXM\d?|HBM3e?|Ada|Generation|Ti|SUPER)\b)*)"
 )
 #: Boards with NVSwitch carry these; the PCIe and NVL forms of the same chips do not stand behind switches.
 _SWITCHED = re.compile(r"HBM3|SXM|\bH200\b|\bH20\b|\bH800\b|\b[GB]?B[23]00\b|\bGH200\b")
 _CARD = re.compile(
-    r"RTX|GeForce|PCIe|NVL\b|\bA(?:2|10G?|16|30|40|6000)\b|\bL(?:4|20|40S?)\b|\bT4\b|\bV100\b|Quadro|\bA\d000\b"
+    r"[RG]TX|GeForce|PCI[eE]|NVL\b|\bA(?:2|10G?|16|30|40|6000)\b|\bL(?:4|20|40S?)\b|\bT4\b|\bV100\b|Quadro|\bA\d000\b"
 )
 _ROW = re.compile(r"^\s*GPU(?P<row>\d+)\s+(?P<cells>\S.*)$")
 _PCIE = {"SYS", "PHB", "NODE", "PXB", "PIX"}
