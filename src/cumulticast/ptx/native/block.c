@@ -10,43 +10,52 @@ static uint32_t count(uint32_t lanes) { return (uint32_t)__builtin_popcount(lane
 
 /* ---- beginning -------------------------------------------------------------------------------------------------- */
 
-static void place_block(struct ptx_warp *warp, const struct ptx_launch_head *head, uint64_t index) {
-    const uint32_t *grid = head->nctaid, *shape = head->cluster;
-    uint64_t size = (uint64_t)shape[0] * shape[1] * shape[2];
-    uint64_t number = index / size;
-    uint32_t rank = (uint32_t)(index % size);
+static void place_block(struct ptx_warp *warp, const struct ptx_launch_head *head, uint32_t blocks, uint64_t index) {
+    const uint32_t *shape = head->cluster;
+    uint32_t rank = 0;
+    uint64_t number = index;
+    if (blocks > 1) {
+        rank = (uint32_t)(index % blocks);
+        number = index / blocks;
+    }
     warp->cluster_ctarank = rank;
     for (int axis = 0; axis < 3; axis++) {
-        warp->cluster_ctaid[axis] = rank % shape[axis];
-        rank /= shape[axis];
-        warp->clusterid[axis] = (uint32_t)(number % head->ncluster[axis]);
-        number /= head->ncluster[axis];
+        uint32_t side = head->ncluster[axis];
+        warp->clusterid[axis] = side == 1 ? 0 : number < side ? (uint32_t)number : (uint32_t)(number % side);
+        number = side == 1 ? number : number < side ? 0 : number / side;
+        warp->cluster_ctaid[axis] = blocks == 1 ? 0 : rank % shape[axis];
+        if (blocks > 1) rank /= shape[axis];
         warp->ctaid[axis] = warp->clusterid[axis] * shape[axis] + warp->cluster_ctaid[axis];
     }
-    (void)grid;
 }
 
-/* Give a slot the block with this number, in the order of clusters. */
+static void begin_warp(const struct ptx_run *run, struct warp_slot *slot, const struct ptx_warp *first) {
+    struct ptx_warp *warp = slot->warp;
+    warp->lanes = warp->all_lanes = warp->warpid + 1 == run->warps ? run->last_lanes : 0xffffffffu;
+    for (int axis = 0; axis < 3; axis++) {
+        warp->ctaid[axis] = first->ctaid[axis];
+        warp->cluster_ctaid[axis] = first->cluster_ctaid[axis];
+        warp->clusterid[axis] = first->clusterid[axis];
+    }
+    warp->cluster_ctarank = first->cluster_ctarank;
+    warp->force = 0;
+    slot->resume = 0;
+    slot->state = WARP_READY;
+}
+
+/* Give a slot the block with this number, in the order of clusters. What a kernel without places never uses is left. */
 void block_begin(struct ptx_block *block, uint64_t index) {
     struct ptx_run *run = block->group->run;
     struct ptx_warp first;
-    place_block(&first, &run->launch.head, index);
+    place_block(&first, &run->launch.head, run->cluster, index);
     block->live = run->warps;
     block->waiting_barriers = 0;
+    for (uint32_t i = 0; i < run->warps; i++) begin_warp(run, &block->warps[i], &first);
+    if (run->launch.places <= 1) return;
     memset(block->barriers, 0, sizeof block->barriers);
     for (uint32_t i = 0; i < run->warps; i++) {
-        struct warp_slot *slot = &block->warps[i];
-        struct ptx_warp *warp = slot->warp;
-        warp->lanes = warp->all_lanes = i + 1 == run->warps ? run->last_lanes : 0xffffffffu;
-        memcpy(warp->ctaid, first.ctaid, sizeof first.ctaid);
-        memcpy(warp->cluster_ctaid, first.cluster_ctaid, sizeof first.cluster_ctaid);
-        memcpy(warp->clusterid, first.clusterid, sizeof first.clusterid);
-        warp->cluster_ctarank = first.cluster_ctarank;
-        warp->force = 0;
-        memset(warp->stack, 0, sizeof warp->stack);
-        memset(slot->pending, 0, 3 * sizeof(uint32_t) * run->launch.places);
-        slot->resume = 0;
-        slot->state = WARP_READY;
+        memset(block->warps[i].warp->stack, 0, sizeof block->warps[i].warp->stack);
+        memset(block->warps[i].pending, 0, 3 * sizeof(uint32_t) * run->launch.places);
     }
 }
 
@@ -145,12 +154,11 @@ static void park(struct warp_slot *slot, uint32_t what) {
 
 /* Choose where to go on: the place after `from` that has lanes. */
 static bool turn_to_next(struct warp_slot *slot, uint32_t places, uint32_t from) {
-    for (uint32_t step = 1; step <= places; step++) {
-        uint32_t place = (from + step) % places;
-        if (place && slot->pending[place]) {
-            slot->resume = place;
-            return true;
-        }
+    for (uint32_t step = 1, place = from; step <= places; step++) {
+        if (++place >= places) place = 0;
+        if (!place || !slot->pending[place]) continue;
+        slot->resume = place;
+        return true;
     }
     return false;
 }
@@ -158,7 +166,7 @@ static bool turn_to_next(struct warp_slot *slot, uint32_t places, uint32_t from)
 static void settle(struct ptx_block *block, struct warp_slot *slot) {
     const struct ptx_run *run = block->group->run;
     if (slot->state != WARP_READY) return;
-    if (turn_to_next(slot, run->launch.places, slot->warp->next)) return;
+    if (run->launch.places > 1 && turn_to_next(slot, run->launch.places, slot->warp->next)) return;
     if (!slot->warp->lanes) {
         slot->state = WARP_DONE;
         block->live--;
