@@ -30,6 +30,8 @@ __attribute__((weak)) char *ptx_cluster_shared(struct ptx_warp *warp, uint32_t r
     return rank == warp->cluster_ctarank ? warp->shared : NULL;
 }
 
+int ptx_is_global(const struct ptx_warp *warp, uint64_t address) { return right_at(warp, address) != 0; }
+
 /* The blocks of a cluster see each other's shared memory: at addresses whose bits 24 and up are the rank plus one. */
 #define CLUSTER_SHIFT 24
 

@@ -35,6 +35,9 @@ uint32_t ptx_judge(const struct ptx_warp *warp, uint32_t space, uint32_t lane, u
 /* Another block's shared memory, by its rank in the cluster; NULL when there is no such block. */
 char *ptx_cluster_shared(struct ptx_warp *warp, uint32_t rank);
 
+/* Tell whether the device has memory of its own, or of another device, at an address: neither shared nor local. */
+int ptx_is_global(const struct ptx_warp *warp, uint64_t address);
+
 /* Answer the host address of an aligned access, NULL when it is not allowed. */
 char *ptx_place(const struct ptx_warp *warp, uint32_t space, uint32_t lane, uint64_t address, uint32_t size,
                 uint32_t right);

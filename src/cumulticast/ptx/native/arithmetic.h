@@ -1,0 +1,21 @@
+/* Atomic acts on memory for the lanes of a warp; the pairs of element and operation are those of the multicast
+ * arithmetic, so that atom.add.f16 and multimem.red.add.f16 cannot differ. */
+#ifndef PTX_ARITHMETIC_H
+#define PTX_ARITHMETIC_H
+#include "../../sim/native/elements.h"
+#include "../../sim/native/native.h"
+#include "memory.h"
+
+/* Further elements and operations, numbered as class Element and class Operation in lower/elements.py. */
+enum { PTX_E4M3 = ELEMENTS, PTX_E5M2, PTX_B16, PTX_B32, PTX_B64, PTX_B128 };
+enum { PTX_INC = OPERATIONS, PTX_DEC, PTX_EXCH, PTX_CAS };
+
+/* What is done, in one word: element, operation, elements of a lane. */
+#define PTX_CODE_ELEMENT(code) ((code) & 255u)
+#define PTX_CODE_OPERATION(code) ((code) >> 8 & 255u)
+#define PTX_CODE_COUNT(code) ((code) >> 16)
+
+/* Lanes act in ascending order, each on its `count` elements at place[lane]. Sources and old values lie lane after
+ * lane; `old` may be NULL; `second` is read by CAS only. */
+void ptx_act(uint32_t code, uint32_t active, char *const *place, const void *first, const void *second, void *old);
+#endif
