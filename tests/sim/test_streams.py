@@ -65,6 +65,7 @@ def test_callbacks_get_stream_status_and_data(context):
     stream = ok(cu.cuStreamCreate(0))
     function = cu.CUstreamCallback(ctypes.cast(callback, ctypes.c_void_p).value)
     ok(cu.cuStreamAddCallback(stream, function, 42, 0))
+    ok(cu.cuStreamSynchronize(stream))
     assert seen == [(int(stream), 0, 42)]
     assert status(cu.cuStreamAddCallback(stream, function, 42, 1)) == INVALID_VALUE
     ok(cu.cuStreamDestroy(stream))

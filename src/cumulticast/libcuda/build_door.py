@@ -22,6 +22,8 @@ CDEF = """
     const char *attach(const char *path, uintptr_t faults, uint32_t calm);
     void close_door(void);
     void collect_again(void);
+    void hold_back_collector(void);
+    void let_collector_go(void);
     void forget(void);
     void redeliver(uintptr_t exception);
     uint64_t given(int k);

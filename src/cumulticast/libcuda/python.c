@@ -208,6 +208,21 @@ static void free_collector(void)
     if (!--inside && collects) PyGC_Enable();
 }
 
+/* Likewise for Python code of ours that no call asks for. */
+static void hold_back_collector(void)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    hold_collector();
+    PyGILState_Release(state);
+}
+
+static void let_collector_go(void)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    free_collector();
+    PyGILState_Release(state);
+}
+
 /* In a forked child: the threads that were inside are gone. */
 static void collect_again(void)
 {

@@ -18,7 +18,7 @@ from cumulticast.libcuda.table import Entry, by_symbol
 from cumulticast.rules import Refused, Status, broken, general
 from cumulticast.sim import calls, trouble
 from cumulticast.sim.driver import Driver, Options
-from cumulticast.sim.entry import HANDLERS, Wait
+from cumulticast.sim.entry import HANDLERS, NotReady, Wait
 from cumulticast.sim.trace_file import VARIABLE, TraceFile
 
 if TYPE_CHECKING:
@@ -134,6 +134,8 @@ def failed(error: BaseException, index: int, thread: int) -> int | tuple[int, in
         return int(Status.DEINITIALIZED)
     driver, entry = in_service(), ENTRIES[index]
     driver.waiting.over(thread)
+    if isinstance(error, NotReady):
+        return int(Status.NOT_READY)
     if not isinstance(error, Refused) and not driver.closed:
         driver.world.recover()
     if not isinstance(error, Refused) and raised_by_signal(error):
@@ -166,6 +168,19 @@ def stopped(*arguments: Any) -> NoReturn:
     raise Refused(Status.NOT_INITIALIZED, general.initialized, reason)
 
 
+class Collector:
+    """Holds the collector back while work of streams is done, as the door does while it answers calls."""
+
+    def __enter__(self) -> None:
+        lib.hold_back_collector()
+
+    def __exit__(self, *what: object) -> None:
+        lib.let_collector_go()
+
+
+COLLECTOR = Collector()
+
+
 class Server:
     """The driver in service, and the function for each entry."""
 
@@ -184,6 +199,7 @@ class Server:
     def serve(self, driver: Driver) -> None:
         """Answer calls from this driver."""
         self.driver = driver
+        driver.collector = COLLECTOR
         self.functions[:] = [make(entry, driver) for entry in ENTRIES]
         if os.environ.get(VARIABLE):
             self._trace(driver, TraceFile.join(os.environ[VARIABLE], driver.world))

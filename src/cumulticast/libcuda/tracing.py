@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from cumulticast.libcuda.trace_form import Form
 from cumulticast.libcuda.trace_values import dumps
 from cumulticast.rules import Refused
-from cumulticast.sim.entry import Wait
+from cumulticast.sim.entry import NotReady, Wait
 from cumulticast.sim.trace_file import TraceFile
 
 if TYPE_CHECKING:
@@ -190,4 +190,6 @@ def _reason(error: BaseException) -> tuple[str | None, str]:
     """Say why a call was not answered with 0."""
     if isinstance(error, Refused):
         return error.rule.code if error.rule else None, error.reason
+    if isinstance(error, NotReady):
+        return None, "not ready"
     return None, f"{CUT_OFF} ({type(error).__name__})"

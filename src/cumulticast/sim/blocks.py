@@ -81,6 +81,8 @@ class Block:
         CU_POINTER_ATTRIBUTE_BUFFER_ID.
     sync_memops
         CU_POINTER_ATTRIBUTE_SYNC_MEMOPS; everything here is synchronous anyway.
+    leaving
+        It was freed in the order of a stream, which has not come that far.
     """
 
     base: int
@@ -93,6 +95,7 @@ class Block:
     pages: mmap.mmap | None = None
     buffer: int = field(default_factory=BUFFERS.__next__)
     sync_memops: bool = True
+    leaving: bool = False
 
     @property
     def end(self) -> int:

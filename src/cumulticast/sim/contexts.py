@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from cumulticast.rules import Refused, Status, contexts
+
+if TYPE_CHECKING:
+    from cumulticast.sim.engine import Queues
 
 FIRST = 0x6374_0000_0000
 STEP = 0x1000
@@ -34,6 +38,8 @@ class Context:
         Values set with cuCtxSetLimit.
     destroyed
         It cannot be used: destroyed, or a primary context that nobody retains. Stacks may still hold it.
+    queues
+        Its work that has to wait; None before there was any.
     """
 
     value: int
@@ -46,6 +52,17 @@ class Context:
     peers: set[int] = field(default_factory=set[int])
     limits: dict[int, int] = field(default_factory=dict[int, int])
     destroyed: bool = False
+    queues: Queues | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether any of its work is not done."""
+        return self.queues is not None and self.queues.busy
+
+    def check(self) -> None:
+        """Refuse, with the fault's status, if a kernel has failed in it."""
+        if self.queues is not None:
+            self.queues.check()
 
 
 @dataclass(slots=True)
@@ -139,13 +156,15 @@ class Contexts:
         Raises
         ------
         Refused
-            709: it has been destroyed since.
+            709: it has been destroyed since. Or the status of the fault with which it has failed.
         """
         context = self.top(thread)
         if context is not None and context.destroyed:
             reason = contexts.context_alive.check(context.value, True)
             assert reason is not None
             raise Refused(Status.CONTEXT_IS_DESTROYED, contexts.context_alive, reason)
+        if context is not None:
+            context.check()
         return context
 
     def set_current(self, thread: int, context: Context | None) -> None:

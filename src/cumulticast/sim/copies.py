@@ -1,20 +1,22 @@
 """Bytes moved by the driver: which addresses a copy may touch, and how it touches them.
 
 A copy is checked with the driver's lock held and moves without it: `Moves` keeps mapped what it touches.
-The device that acts is that of the stream, or of the current context.
+The device that acts is that of the stream, or of the current context. A copy that has to wait for its turn in a stream is
+checked when it is handed over, as a real driver does, and once more when its turn has come.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from cumulticast.rules import Refused, Status, copies, general, multicast_access
 from cumulticast.sim import native
 from cumulticast.sim.contexts import Context
 from cumulticast.sim.process import Process
 from cumulticast.sim.regions import READWRITE, Region, access_at, region_at
+from cumulticast.sim.streams import Stream, await_stream, enqueue
 
 READ = 1
 
@@ -117,12 +119,56 @@ def move(process: Process, call: str, context: Context, sides: list[Side], work:
     me = threading.get_ident()
     try:
         with process.driver.lock:
+            process.require_open()
             pieces = [piece for side in sides for piece in check(process, side.context or context, side)]
             process.moves.moving.add(me)
         give_memory(process, pieces)
         work()
     finally:
         process.moves.moving.discard(me)
+
+
+def move_in_stream(
+    process: Process, thread: int, stream: Stream, call: str, sides: list[Side], work: Callable[[list[Side]], None]
+) -> None:
+    """Check all sides now, and do the work with them in the order of a stream.
+
+    What is written to ordinary host memory is waited for. What is read from there is read now: the caller may use that
+    memory for something else as soon as the call returns. The documents leave both open; real drivers do so.
+
+    Raises
+    ------
+    Refused
+        1: a side is no good.
+    Wait
+        Work that comes before is not done.
+    """
+    if not stream.idle:
+        with process.driver.lock:
+            for side in sides:
+                check(process, side.context or stream.context, side)
+            pageable = [side for side in sides if region_at(process, side.address) is None]
+        if not any(side.write for side in pageable):
+            kept = [staged(side) if side in pageable else (side, b"") for side in sides]
+            enqueue(process, stream, lambda: _move_kept(process, call, stream.context, kept, work))
+            return
+        await_stream(process, thread, stream)
+    move(process, call, stream.context, sides, lambda: work(sides))
+
+
+def staged(side: Side) -> tuple[Side, bytearray]:
+    """Copy what is to be read, and answer a side that reads the copy, and the copy."""
+    copy = bytearray(side.size)
+    native.copy(native.address_of(copy), side.address, side.size)
+    return replace(side, address=native.address_of(copy)), copy
+
+
+def _move_kept(
+    process: Process, call: str, context: Context, kept: Sequence[tuple[Side, object]], work: Callable[[list[Side]], None]
+) -> None:
+    """Move what was handed over earlier, with the copies made then."""
+    sides = [side for side, _ in kept]
+    move(process, call, context, sides, lambda: work(sides))
 
 
 def give_memory(process: Process, pieces: list[Piece]) -> None:

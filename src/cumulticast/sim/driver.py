@@ -11,6 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar
@@ -129,6 +130,7 @@ class Driver:
         self.listeners: list[Callable[[Finding], None]] = []
         self.lock = threading.RLock()
         self.now = threading.local()
+        self.collector: AbstractContextManager[object] = nullcontext()
         self.process: Process | None = None
         self.started = time.monotonic()
         self.closed = False
@@ -168,6 +170,10 @@ class Driver:
             finally:
                 self.process = None
                 self.world.close()
+
+    def undisturbed(self) -> AbstractContextManager[object]:
+        """Hold the collector back, as during calls: destructors of garbage may call the driver."""
+        return self.collector
 
     @property
     def call(self) -> str:

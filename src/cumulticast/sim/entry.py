@@ -83,3 +83,7 @@ class Wait(Exception):
         self.word = word
         self.value = value
         self.seconds = seconds
+
+
+class NotReady(Exception):
+    """Raised by a handler to answer 600: no refusal, and nothing is logged (recorded)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from cumulticast.rules import Refused, Rule, lifetime, memory, sharing, team_waits
+from cumulticast.rules import Refused, Rule, Status, lifetime, memory, sharing, team_waits
 from cumulticast.sim import spare, trouble
 from cumulticast.sim.address_space import AddressSpace, Mapping
 from cumulticast.sim.backing import Backing
@@ -118,6 +118,11 @@ class Process:
         page = self.machine.multicast_extent
         return -(-handle.size // page) * page
 
+    def require_open(self) -> None:
+        """Refuse work (3) that a stream, or a call that waited for the lock, begins after the machine was stopped."""
+        if self.driver.closed:
+            raise Refused(Status.NOT_INITIALIZED, None, "the simulated machine was stopped")
+
     def require_fabric(self, handle_types: int) -> None:
         """Refuse fabric handles (800) where no IMEX channel is."""
         if handle_types & FABRIC:
@@ -157,6 +162,9 @@ class Process:
 
     def close(self) -> None:
         """Give everything back, as the kernel does when a process ends."""
+        if self.streams.close():
+            self.driver.log.write("W", "a kernel did not stop when it was asked to: its memory is left as it is")
+            return
         self.moves.settle()
         self.pools.close()
         self.heap.close()

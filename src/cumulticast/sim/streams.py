@@ -1,8 +1,8 @@
 """Streams and events.
 
-Today all work runs at once, in the order in which it is handed over, before the call that hands it over returns:
-a legal outcome of the stream rules. `enqueue` is the one place that decides this, so that a queue that runs work
-later can take its place. An event is therefore complete as soon as it is recorded.
+What can be done at once is: work for a stream that waits for nothing is carried out before the call that hands it over
+returns, which is a legal outcome of the stream rules. Kernels, host functions, waits for values, and whatever is
+handed over behind something that is not done, go to the engine (`engine`). `enqueue` is the one place that decides.
 """
 
 from __future__ import annotations
@@ -10,8 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from cumulticast.sim.contexts import Context
+from cumulticast.sim.engine import Engine, OnFault, Op, Queue, Queues
+from cumulticast.sim.entry import Wait
+
+if TYPE_CHECKING:
+    from cumulticast.sim.process import Process
 
 FIRST_STREAM = 0x7374_0000_0000
 FIRST_EVENT = 0x6576_0000_0000
@@ -19,6 +25,8 @@ STEP = 0x100
 NULL, LEGACY, PER_THREAD = 0, 1, 2  # what a caller may pass instead of a stream of its own
 GREATEST_PRIORITY, LEAST_PRIORITY = -5, 0  # recorded: cuCtxGetStreamPriorityRange
 DISABLE_TIMING = 2
+NON_BLOCKING = 1
+LOOK = 10.0  # seconds between two looks of a waiting call at what it waits for
 
 
 @dataclass(slots=True, eq=False)
@@ -30,30 +38,185 @@ class Stream:
     context: Context
     flags: int = 0
     priority: int = 0
+    queue: Queue | None = None
+
+    @property
+    def kind(self) -> int:
+        """How it stands to the legacy default stream (ptx/native/engine.h)."""
+        if self.value == LEGACY:
+            return 0
+        return 2 if self.flags & NON_BLOCKING else 1
+
+    @property
+    def idle(self) -> bool:
+        """Whether work handed over now would wait for nothing."""
+        queues = self.context.queues
+        return queues is None or not queues.busy or queue_of(self, queues).idle
 
 
 @dataclass(slots=True, eq=False)
 class Event:
-    """A CUevent; ``recorded`` is when (time.perf_counter_ns), or None."""
+    """A CUevent.
+
+    Attributes
+    ----------
+    recorded
+        When (time.perf_counter_ns), if that is known already; None: never, or not done yet.
+    op
+        What it was recorded as, if that had to wait.
+    """
 
     value: int
     context: Context
     flags: int
     recorded: int | None = None
+    op: Op | None = None
 
     @property
     def timed(self) -> bool:
         """Whether it measures time."""
         return not self.flags & DISABLE_TIMING
 
+    @property
+    def pending(self) -> Op | None:
+        """What it waits for; None: it is complete, or was never recorded."""
+        if self.op is not None and self.op.done:
+            self.recorded, self.op = self.op.time, None
+        return self.op
+
     def record(self) -> None:
-        """Take the time: all work of the stream is done, since work runs at once."""
-        self.recorded = time.perf_counter_ns()
+        """Take the time: all work is done."""
+        self.recorded, self.op = time.perf_counter_ns(), None
+
+    def record_as(self, op: Op) -> None:
+        """Be complete when an op is done."""
+        self.recorded, self.op = None, op
 
 
-def enqueue(stream: Stream, work: Callable[[], None]) -> None:
-    """Run ``work`` in the order of a stream: now."""
-    work()
+# ---- handing work over
+
+
+def queue_of(stream: Stream, queues: Queues) -> Queue:
+    """Answer the engine's stream."""
+    if stream.queue is None:
+        stream.queue = Queue(queues, stream.kind)
+    return stream.queue
+
+
+def queue(process: Process, stream: Stream) -> Queue:
+    """Answer the engine's stream, and begin with what there is none of yet."""
+    return queue_of(stream, queues(process, stream.context))
+
+
+def queues(process: Process, context: Context) -> Queues:
+    """Answer the engine's context, and begin with what there is none of yet."""
+    if context.queues is None:
+        streams = process.streams
+        streams.engine = streams.engine or Engine(process.driver)
+        context.queues = Queues(streams.engine)
+    return context.queues
+
+
+def enqueue(process: Process, stream: Stream, work: Callable[[], None]) -> None:
+    """Run ``work`` in the order of a stream: now, if it would wait for nothing.
+
+    Later it is run by another thread, so it takes the driver's lock itself; what it raises then fails the context.
+    """
+    if stream.idle:
+        work()
+    else:
+        queue(process, stream).call(work)
+
+
+def enqueue_launch(process: Process, stream: Stream, launch: Any, keepalive: object, on_fault: OnFault) -> None:
+    """Launch a kernel in the order of a stream.
+
+    Parameters
+    ----------
+    launch
+        ``struct ptx_launch *``. It and its parameters are copied; what else it points to must stay until the kernel is
+        over.
+    keepalive
+        What that belongs to: it is held until then.
+    on_fault
+        Told of the kernel's fault, once, under the driver's lock, when a call of the context first meets it. Answers the
+        reason in words, with the kernel's name and line.
+
+    Raises
+    ------
+    Refused
+        2: the host has no memory. Or the status of the fault with which the context has failed.
+    """
+    found = queues(process, stream.context)
+    found.check()
+    queue_of(stream, found).launch(launch, keepalive, on_fault)
+
+
+def record(process: Process, stream: Stream, event: Event) -> None:
+    """Record in an event what a stream has been given so far."""
+    if stream.idle:
+        event.record()
+    else:
+        event.record_as(queue(process, stream).record())
+
+
+def wait_for_event(process: Process, stream: Stream, event: Event) -> None:
+    """Let a stream wait for what an event was recorded as last."""
+    op = event.pending
+    if op is not None:
+        queue(process, stream).after(op)
+
+
+# ---- waiting
+
+
+def joined(stream: Stream) -> Op | None:
+    """Answer what is done when all work of a stream is; None: it is."""
+    queues = stream.context.queues
+    if queues is None or not queues.busy:
+        return None
+    return queue_of(stream, queues).join()
+
+
+def context_joined(context: Context) -> Op | None:
+    """Answer what is done when all work of a context is; None: it is."""
+    queues = context.queues
+    return queues.join() if queues is not None and queues.busy else None
+
+
+def await_op(process: Process, thread: int, what: object, begin: Callable[[], Op | None]) -> None:
+    """Wait until an op is done.
+
+    The handler is asked again each time its thread wakes: ``begin`` answers the op the first time, and later the same
+    one is waited for, whatever came after it. ``what`` tells apart the waits of calls inside of each other.
+
+    Raises
+    ------
+    Wait
+        It is not done.
+    """
+    key, held = (process.driver.call, what), process.driver.waiting.held.setdefault(thread, {})
+    op = held[key] if key in held else begin()
+    if op is None or op.done:
+        held.pop(key, None)
+        return
+    held[key] = op
+    assert process.streams.engine is not None
+    raise Wait(process.streams.engine.word(op), 0, LOOK)
+
+
+def await_stream(process: Process, thread: int, stream: Stream) -> None:
+    """Wait until all that a stream has been given is done, and refuse if its context has failed by then."""
+    if stream.context.queues is not None:
+        await_op(process, thread, stream.value, lambda: joined(stream))
+        stream.context.queues.check()
+
+
+def await_context(process: Process, thread: int, context: Context) -> None:
+    """Likewise for all work of a context."""
+    if context.queues is not None:
+        await_op(process, thread, context.value, lambda: context_joined(context))
+        context.queues.check()
 
 
 class Streams:
@@ -65,6 +228,7 @@ class Streams:
         self._events: dict[int, Event] = {}
         self._made = 0
         self._events_made = 0
+        self.engine: Engine | None = None
 
     def held(self) -> list[Stream | Event]:
         """Answer the streams and events that live: what a caller has yet to destroy."""
@@ -94,8 +258,10 @@ class Streams:
         return self._defaults[key]
 
     def destroy(self, stream: Stream) -> None:
-        """End a stream; its work is done."""
+        """End a stream; the work that it was given is carried out."""
         del self._streams[stream.value]
+        if stream.queue is not None:
+            stream.queue.end()
 
     def create_event(self, context: Context, flags: int) -> Event:
         """Make an event that has not been recorded."""
@@ -117,8 +283,15 @@ class Streams:
         """End an event."""
         del self._events[event.value]
 
+    def close(self) -> int:
+        """Carry nothing more out; answer how many kernels still run although they were asked to stop."""
+        return self.engine.end() if self.engine is not None else 0
+
     def end_context(self, context: Context) -> None:
-        """Destroy what belongs to a context."""
+        """Destroy what belongs to a context; nothing more of its work is carried out."""
+        if context.queues is not None:
+            context.queues.end()
+            context.queues = None
         self._streams = {value: s for value, s in self._streams.items() if s.context is not context}
         self._defaults = {key: s for key, s in self._defaults.items() if s.context is not context}
         self._events = {value: e for value, e in self._events.items() if e.context is not context}

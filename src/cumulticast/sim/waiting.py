@@ -17,6 +17,7 @@ from cumulticast.sim.peers import Peers
 
 if TYPE_CHECKING:
     from cumulticast.sim.driver import Driver
+    from cumulticast.sim.engine import Op
 
 FIRST_WORD = 1.0  # seconds until a wait is spoken of, or given up when it is hopeless
 EVERY = 10.0  # seconds between two words about the same wait
@@ -41,6 +42,7 @@ class Waiting:
         self._driver = driver
         self._peers = Peers(driver)
         self.waiters: dict[int, Waiter] = {}
+        self.held: dict[int, dict[object, Op]] = {}  # what threads wait for that is on its way: work of streams
         self._threads: dict[int, int] = {}
 
     def entered(self, thread: int, native_id: int) -> None:
@@ -48,12 +50,13 @@ class Waiting:
         self._threads[thread] = native_id
         self._peers.tell(stuck=False)
 
-    def waits(self, thread: int) -> Waiter | None:
-        """Answer what a thread waits for."""
-        return self.waiters.get(thread)
+    def waits(self, thread: int) -> bool:
+        """Tell whether a thread's call has waited before, and is asked again."""
+        return thread in self.waiters or bool(self.held.get(thread))
 
     def over(self, thread: int) -> None:
         """The thread's call is over, one way or another."""
+        self.held.pop(thread, None)
         waiter = self.waiters.pop(thread, None)
         if waiter is not None and waiter.shown and not self._driver.closed:
             self._peers.no_longer_waits(thread)

@@ -15,7 +15,7 @@ from cumulticast.sim.calls.context import (
 from cumulticast.sim.contexts import Context
 from cumulticast.sim.entry import entry
 from cumulticast.sim.process import Process
-from cumulticast.sim.streams import GREATEST_PRIORITY, LEAST_PRIORITY
+from cumulticast.sim.streams import GREATEST_PRIORITY, LEAST_PRIORITY, await_context
 
 MULTIPROCESSOR_COUNT, SHARED_MEMORY_OPTIN = 16, 97  # CUdevice_attribute
 STACK_SIZE, PRINTF_FIFO, MALLOC_HEAP, PENDING_LAUNCHES, L2_GRANULARITY, PERSISTING_L2, SHMEM, CIG = (
@@ -60,14 +60,16 @@ def ctx_get_device_v2(process: Process, thread: int, ctx: int) -> int:
 
 
 @entry("cuCtxSynchronize")
-def ctx_synchronize(process: Process, context: Context) -> None:
-    """Wait for all work of the current context: it is done."""
+def ctx_synchronize(process: Process, context: Context, thread: int) -> None:
+    """Wait for all work of the current context."""
+    await_context(process, thread, context)
 
 
 @entry("cuCtxSynchronize_v2")
 def ctx_synchronize_v2(process: Process, thread: int, ctx: int) -> None:
-    """Wait for all work of a context: it is done."""
-    context_or_current(process, thread, ctx)
+    """Wait for all work of a context."""
+    context = context_or_current(process, thread, ctx)
+    await_context(process, thread, context)
 
 
 @entry("cuCtxGetFlags")

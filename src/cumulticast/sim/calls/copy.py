@@ -1,4 +1,4 @@
-"""Copies in one dimension. All are done when the call returns, the asynchronous ones, too."""
+"""Copies in one dimension."""
 
 from __future__ import annotations
 
@@ -8,23 +8,40 @@ from cumulticast.sim import native
 from cumulticast.sim.calls.context import context_of
 from cumulticast.sim.calls.stream import stream_of
 from cumulticast.sim.contexts import Context
-from cumulticast.sim.copies import Side, move
+from cumulticast.sim.copies import Side, move, move_in_stream
 from cumulticast.sim.entry import entry
 from cumulticast.sim.process import Process
-from cumulticast.sim.streams import enqueue
+from cumulticast.sim.streams import NULL, await_context, await_stream
 
 
-def copy(process: Process, call: str, context: Context, dst: Side, src: Side) -> None:
-    """Copy now. No bytes: nothing is looked at (recorded)."""
-    if dst.size:
-        move(process, call, context, [dst, src], lambda: native.copy(dst.address, src.address, src.size))
+def copy(process: Process, thread: int, context: Context, call: str, dst: Side, src: Side) -> None:
+    """Copy after all work of the default stream. No bytes: nothing is looked at (recorded).
+
+    From device to device memory the copy is handed over; all others are done when the call returns (documented).
+    """
+    if not dst.size:
+        return
+    if context.busy:
+        with process.driver.lock:
+            where = stream_of(process, thread, NULL, call)
+        if dst.kind == src.kind == "device":
+            move_in_stream(process, thread, where, call, [dst, src], copy_sides)
+            return
+        await_stream(process, thread, where)
+    move(process, call, context, [dst, src], lambda: copy_sides([dst, src]))
+
+
+def copy_sides(both: list[Side]) -> None:
+    """Copy from the second side to the first."""
+    native.copy(both[0].address, both[1].address, both[0].size)
 
 
 def copy_in_stream(process: Process, thread: int, call: str, stream: int, dst: Side, src: Side) -> None:
-    """Copy in the order of a stream; the stream's device acts."""
+    """Copy in the order of a stream; the stream's device acts. No bytes: nothing is looked at (recorded)."""
     with process.driver.lock:
         where = stream_of(process, thread, stream, call)
-    enqueue(where, lambda: copy(process, call, where.context, dst, src))
+    if dst.size:
+        move_in_stream(process, thread, where, call, [dst, src], copy_sides)
 
 
 def sides(dst: int, src: int, size: int, kinds: str) -> tuple[Side, Side]:
@@ -34,9 +51,9 @@ def sides(dst: int, src: int, size: int, kinds: str) -> tuple[Side, Side]:
 
 
 @entry("cuMemcpy", locked=False)
-def memcpy(process: Process, context: Context, call: str, dst: int, src: int, size: int) -> None:
+def memcpy(process: Process, thread: int, context: Context, call: str, dst: int, src: int, size: int) -> None:
     """Copy between any two places: the addresses tell."""
-    copy(process, call, context, *sides(dst, src, size, "HtoH"))
+    copy(process, thread, context, call, *sides(dst, src, size, "HtoH"))
 
 
 @entry("cuMemcpyAsync", locked=False)
@@ -46,21 +63,21 @@ def memcpy_async(process: Process, thread: int, call: str, dst: int, src: int, s
 
 
 @entry("cuMemcpyHtoD_v2", locked=False)
-def memcpy_htod(process: Process, context: Context, call: str, dst: int, src: int, size: int) -> None:
+def memcpy_htod(process: Process, thread: int, context: Context, call: str, dst: int, src: int, size: int) -> None:
     """Copy from host to device memory."""
-    copy(process, call, context, *sides(dst, src, size, "HtoD"))
+    copy(process, thread, context, call, *sides(dst, src, size, "HtoD"))
 
 
 @entry("cuMemcpyDtoH_v2", locked=False)
-def memcpy_dtoh(process: Process, context: Context, call: str, dst: int, src: int, size: int) -> None:
+def memcpy_dtoh(process: Process, thread: int, context: Context, call: str, dst: int, src: int, size: int) -> None:
     """Copy from device to host memory."""
-    copy(process, call, context, *sides(dst, src, size, "DtoH"))
+    copy(process, thread, context, call, *sides(dst, src, size, "DtoH"))
 
 
 @entry("cuMemcpyDtoD_v2", locked=False)
-def memcpy_dtod(process: Process, context: Context, call: str, dst: int, src: int, size: int) -> None:
+def memcpy_dtod(process: Process, thread: int, context: Context, call: str, dst: int, src: int, size: int) -> None:
     """Copy from device to device memory."""
-    copy(process, call, context, *sides(dst, src, size, "DtoD"))
+    copy(process, thread, context, call, *sides(dst, src, size, "DtoD"))
 
 
 @entry("cuMemcpyHtoDAsync_v2", locked=False)
@@ -100,6 +117,7 @@ def peer_sides(
 @entry("cuMemcpyPeer", locked=False)
 def memcpy_peer(
     process: Process,
+    thread: int,
     context: Context,
     call: str,
     dst: int,
@@ -108,8 +126,11 @@ def memcpy_peer(
     src_context: int,
     size: int,
 ) -> None:
-    """Copy between two contexts' memories."""
-    copy(process, call, context, *peer_sides(process, call, dst, dst_context, src, src_context, size))
+    """Copy between two contexts' memories, after all work of both and of the current one (documented)."""
+    both = peer_sides(process, call, dst, dst_context, src, src_context, size)
+    for each in (context, *(side.context for side in both if side.context is not None)):
+        await_context(process, thread, each)
+    copy(process, thread, context, call, *both)
 
 
 @entry("cuMemcpyPeerAsync", locked=False)

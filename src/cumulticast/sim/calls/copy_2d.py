@@ -9,10 +9,10 @@ from cumulticast.rules import Refused, Status, copies
 from cumulticast.sim import native
 from cumulticast.sim.calls.stream import stream_of
 from cumulticast.sim.contexts import Context
-from cumulticast.sim.copies import Side, move
+from cumulticast.sim.copies import Side, move_in_stream
 from cumulticast.sim.entry import entry
 from cumulticast.sim.process import Process
-from cumulticast.sim.streams import enqueue
+from cumulticast.sim.streams import NULL, Stream, await_stream
 
 HOST, DEVICE, ARRAY, UNIFIED = 1, 2, 3, 4  # CUmemorytype
 _HALF = "QQi4xQQQQ"
@@ -67,21 +67,26 @@ class Plane:
         return Side(half.name, self.start(half), span, write, "device" if half.memory_type == DEVICE else "any")
 
 
-def copy_plane(process: Process, call: str, context: Context, data: bytes) -> None:
-    """Copy rows now; no rows or no width: nothing is looked at (recorded)."""
+def checked(process: Process, data: bytes) -> Plane | None:
+    """Read a plane and hold it to the rules; no rows or no width: nothing is looked at (recorded)."""
     plane = Plane.read(data)
     if not plane.width or not plane.height:
-        return
+        return None
     with process.driver.lock:
         for half in (plane.src, plane.dst):
             check_half(process, half, plane.width)
-    both = [plane.side(plane.dst, write=True), plane.side(plane.src, write=False)]
-    src, dst = plane.start(plane.src), plane.start(plane.dst)
+    return plane
+
+
+def copy_plane(process: Process, thread: int, stream: Stream, call: str, plane: Plane) -> None:
+    """Copy rows in the order of a stream."""
     pitches = plane.pitch(plane.dst), plane.pitch(plane.src)
-    move(
-        process, call, context, both,
-        lambda: native.copy_2d(dst, pitches[0], src, pitches[1], plane.width, plane.height),
-    )  # fmt: skip
+
+    def work(both: list[Side]) -> None:
+        native.copy_2d(both[0].address, pitches[0], both[1].address, pitches[1], plane.width, plane.height)
+
+    both = [plane.side(plane.dst, write=True), plane.side(plane.src, write=False)]
+    move_in_stream(process, thread, stream, call, both, work)
 
 
 def check_half(process: Process, half: Half, width: int) -> None:
@@ -95,14 +100,21 @@ def check_half(process: Process, half: Half, width: int) -> None:
 
 
 @entry("cuMemcpy2D_v2", "cuMemcpy2DUnaligned_v2", locked=False)
-def memcpy_2d(process: Process, context: Context, call: str, plane: bytes) -> None:
-    """Copy rows."""
-    copy_plane(process, call, context, plane)
+def memcpy_2d(process: Process, thread: int, context: Context, call: str, data: bytes) -> None:
+    """Copy rows, after all work of the default stream; done when the call returns."""
+    plane = checked(process, data)
+    if plane is not None:
+        with process.driver.lock:
+            where = stream_of(process, thread, NULL, call)
+        await_stream(process, thread, where)
+        copy_plane(process, thread, where, call, plane)
 
 
 @entry("cuMemcpy2DAsync_v2", locked=False)
-def memcpy_2d_async(process: Process, thread: int, call: str, plane: bytes, stream: int) -> None:
+def memcpy_2d_async(process: Process, thread: int, call: str, data: bytes, stream: int) -> None:
     """Copy rows in stream order."""
     with process.driver.lock:
         where = stream_of(process, thread, stream, call)
-    enqueue(where, lambda: copy_plane(process, call, where.context, plane))
+    plane = checked(process, data)
+    if plane is not None:
+        copy_plane(process, thread, where, call, plane)

@@ -6,9 +6,17 @@ from cumulticast.rules import Refused, Status, streams
 from cumulticast.sim.calls.context import context_of
 from cumulticast.sim.calls.stream import stream_of
 from cumulticast.sim.contexts import Context
-from cumulticast.sim.entry import entry
+from cumulticast.sim.entry import NotReady, entry
 from cumulticast.sim.process import Process
-from cumulticast.sim.streams import DISABLE_TIMING, Event, enqueue
+from cumulticast.sim.streams import (
+    DISABLE_TIMING,
+    Event,
+    await_op,
+    context_joined,
+    queues,
+    record,
+    wait_for_event,
+)
 
 BLOCKING_SYNC, INTERPROCESS = 1, 4
 KNOWN_FLAGS = BLOCKING_SYNC | DISABLE_TIMING | INTERPROCESS
@@ -21,6 +29,7 @@ def event_of(process: Process, value: int) -> Event:
     process.driver.judge(streams.event_alive, value, process.streams.was_event(value))
     process.driver.judge(streams.event_valid, value, event is not None)
     assert event is not None
+    event.context.check()
     return event
 
 
@@ -48,18 +57,20 @@ def event_destroy(process: Process, value: int) -> None:
 
 
 @entry("cuEventRecord")
-def event_record(process: Process, thread: int, event: int, stream: int) -> None:
+def event_record(process: Process, thread: int, call: str, event: int, stream: int) -> None:
     """Record what a stream has been given so far."""
-    event_record_with_flags(process, thread, event, stream, 0)
+    event_record_with_flags(process, thread, call, event, stream, 0)
 
 
 @entry("cuEventRecordWithFlags")
-def event_record_with_flags(process: Process, thread: int, event: int, stream: int, flags: int) -> None:
+def event_record_with_flags(
+    process: Process, thread: int, call: str, event: int, stream: int, flags: int
+) -> None:
     """Record what a stream has been given so far."""
     check_external(flags)
-    found, where = event_of(process, event), stream_of(process, thread, stream)
+    found, where = event_of(process, event), stream_of(process, thread, stream, call)
     require_same(found, where.context)
-    enqueue(where, found.record)
+    record(process, where, found)
 
 
 def require_same(event: Event, context: Context) -> None:
@@ -70,14 +81,17 @@ def require_same(event: Event, context: Context) -> None:
 
 @entry("cuEventQuery")
 def event_query(process: Process, value: int) -> None:
-    """Tell whether the recorded work is done: it is."""
-    event_of(process, value)
+    """Tell whether the recorded work is done."""
+    if event_of(process, value).pending is not None:
+        raise NotReady
 
 
 @entry("cuEventSynchronize")
-def event_synchronize(process: Process, value: int) -> None:
-    """Wait until the recorded work is done: it is."""
-    event_of(process, value)
+def event_synchronize(process: Process, thread: int, value: int) -> None:
+    """Wait until the work that is recorded now is done."""
+    event = event_of(process, value)
+    await_op(process, thread, value, lambda: event.pending)
+    event.context.check()
 
 
 @entry("cuEventElapsedTime", "cuEventElapsedTime_v2")
@@ -86,18 +100,21 @@ def event_elapsed_time(process: Process, start: int, end: int) -> float:
     first, last = event_of(process, start), event_of(process, end)
     times: list[int] = []
     for event in (first, last):
-        process.driver.judge(streams.event_timed, event.value, event.recorded is not None, event.timed)
-        assert event.recorded is not None
+        known = event.pending is not None or event.recorded is not None
+        process.driver.judge(streams.event_timed, event.value, known, event.timed)
+    for event in (first, last):
+        if event.recorded is None:
+            raise NotReady
         times.append(event.recorded)
     return (times[1] - times[0]) / 1e6
 
 
 @entry("cuStreamWaitEvent")
-def stream_wait_event(process: Process, thread: int, stream: int, event: int, flags: int) -> None:
-    """Let a stream wait for an event, of any context: it is complete."""
+def stream_wait_event(process: Process, thread: int, call: str, stream: int, event: int, flags: int) -> None:
+    """Let a stream wait for what an event, of any context, was recorded as last."""
     check_external(flags)
-    stream_of(process, thread, stream)
-    event_of(process, event)
+    where = stream_of(process, thread, stream, call)
+    wait_for_event(process, where, event_of(process, event))
 
 
 @entry("cuCtxRecordEvent")
@@ -105,11 +122,18 @@ def ctx_record_event(process: Process, ctx: int, event: int) -> None:
     """Record all work of a context in an event."""
     context, found = context_of(process, ctx), event_of(process, event)
     require_same(found, context)
-    found.record()
+    context.check()
+    op = context_joined(context)
+    if op is None:
+        found.record()
+    else:
+        found.record_as(op)
 
 
 @entry("cuCtxWaitEvent")
 def ctx_wait_event(process: Process, ctx: int, event: int) -> None:
-    """Let all future work of a context wait for an event: it is complete."""
-    context_of(process, ctx)
-    event_of(process, event)
+    """Let all future work of a context wait for an event."""
+    context, op = context_of(process, ctx), event_of(process, event).pending
+    context.check()
+    if op is not None:
+        queues(process, context).after(op)

@@ -49,7 +49,7 @@ def mem_free(process: Process, dptr: int) -> None:
     if not dptr:
         return
     block = process.heap.beginning_at(dptr)
-    process.driver.judge(pools.free_allocated, dptr, block is not None and not block.on_host)
+    process.driver.judge(pools.free_allocated, dptr, block is not None and not block.on_host and not block.leaving)
     assert block is not None
     free(process, block)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cumulticast.rules import Refused, Status, general, pools
+from cumulticast.sim.blocks import Block
 from cumulticast.sim.calls.heap import free
 from cumulticast.sim.calls.stream import stream_of
 from cumulticast.sim.entry import entry
@@ -67,9 +68,17 @@ def mem_free_async(process: Process, thread: int, call: str, dptr: int, stream: 
     if not dptr:
         return
     block = process.heap.beginning_at(dptr)
-    process.driver.judge(pools.free_allocated, dptr, block is not None and not block.on_host)
+    process.driver.judge(pools.free_allocated, dptr, block is not None and not block.on_host and not block.leaving)
     assert block is not None
-    enqueue(where, lambda: free(process, block))
+    block.leaving = True
+    enqueue(process, where, lambda: free_later(process, block))
+
+
+def free_later(process: Process, block: Block) -> None:
+    """Free a block whose turn in a stream has come."""
+    with process.driver.lock:
+        process.require_open()
+        free(process, block)
 
 
 # ---- pools

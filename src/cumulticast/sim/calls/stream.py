@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
-
 from cumulticast.rules import Refused, Status, contexts, general, streams
 from cumulticast.sim.contexts import Context
-from cumulticast.sim.entry import entry
+from cumulticast.sim.entry import NotReady, entry
 from cumulticast.sim.process import Process
-from cumulticast.sim.streams import LEGACY, NULL, PER_THREAD, Stream, enqueue
+from cumulticast.sim.streams import LEGACY, NON_BLOCKING, NULL, PER_THREAD, Stream, await_stream, joined, queue
 
-NON_BLOCKING = 1
 NOT_CAPTURING = 0
 DEFAULTS = (NULL, LEGACY, PER_THREAD)
-
-HostFunction = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-StreamCallback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p)
 
 
 def stream_of(process: Process, thread: int, value: int, call: str = "") -> Stream:
@@ -29,6 +23,7 @@ def stream_of(process: Process, thread: int, value: int, call: str = "") -> Stre
     stream = process.streams.find(value)
     process.driver.judge(streams.stream_valid, value, stream is not None)
     assert stream is not None
+    stream.context.check()
     return stream
 
 
@@ -47,10 +42,11 @@ def stream_create_with_priority(process: Process, context: Context, flags: int, 
 
 @entry("cuStreamDestroy", "cuStreamDestroy_v2")
 def stream_destroy(process: Process, value: int) -> None:
-    """End a stream; the default streams stay."""
+    """End a stream, at once: what it was given is carried out all the same. The default streams stay."""
     stream = process.streams.find(value)
     process.driver.judge(streams.stream_valid, value, stream is not None)
     assert stream is not None
+    stream.context.check()
     process.streams.destroy(stream)
 
 
@@ -58,15 +54,16 @@ def stream_destroy(process: Process, value: int) -> None:
 
 
 @entry("cuStreamQuery")
-def stream_query(process: Process, thread: int, value: int) -> None:
-    """Tell whether all work is done: it is."""
-    stream_of(process, thread, value)
+def stream_query(process: Process, thread: int, call: str, value: int) -> None:
+    """Tell whether all work is done."""
+    if joined(stream_of(process, thread, value, call)) is not None:
+        raise NotReady
 
 
 @entry("cuStreamSynchronize")
-def stream_synchronize(process: Process, thread: int, value: int) -> None:
-    """Wait until all work is done: it is."""
-    stream_of(process, thread, value)
+def stream_synchronize(process: Process, thread: int, call: str, value: int) -> None:
+    """Wait until all work of now is done."""
+    await_stream(process, thread, stream_of(process, thread, value, call))
 
 
 @entry("cuStreamGetPriority")
@@ -136,15 +133,14 @@ def stream_get_capture_info_v3(process: Process, thread: int, value: int) -> tup
 # ---- host functions
 
 
-@entry("cuLaunchHostFunc", locked=False)
+@entry("cuLaunchHostFunc")
 def launch_host_func(process: Process, thread: int, call: str, value: int, function: int, data: int) -> None:
     """Call a C function in stream order."""
-    with process.driver.lock:
-        stream = found_function(process, thread, call, value, function, "fn")
-    enqueue(stream, lambda: HostFunction(function)(data))
+    stream = found_function(process, thread, call, value, function, "fn")
+    queue(process, stream).host(function, data)
 
 
-@entry("cuLaunchHostFunc_v2", locked=False)
+@entry("cuLaunchHostFunc_v2")
 def launch_host_func_v2(
     process: Process, thread: int, call: str, value: int, function: int, data: int, mode: int
 ) -> None:
@@ -154,16 +150,15 @@ def launch_host_func_v2(
     launch_host_func(process, thread, call, value, function, data)
 
 
-@entry("cuStreamAddCallback", locked=False)
+@entry("cuStreamAddCallback")
 def stream_add_callback(
     process: Process, thread: int, call: str, value: int, function: int, data: int, flags: int
 ) -> None:
     """Call a C function in stream order, with the stream's handle and its status."""
     if flags:
         raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x} must be 0")
-    with process.driver.lock:
-        stream = found_function(process, thread, call, value, function, "callback")
-    enqueue(stream, lambda: StreamCallback(function)(value, int(Status.SUCCESS), data))
+    stream = found_function(process, thread, call, value, function, "callback")
+    queue(process, stream).callback(function, data, value)
 
 
 def found_function(process: Process, thread: int, call: str, value: int, function: int, name: str) -> Stream:
