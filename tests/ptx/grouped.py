@@ -19,7 +19,7 @@ from straight import LANES, prepare
 WIDTH = {"p": 1, "b": 8, "h": 16, "r": 32, "l": 64}
 SOURCES = "abcx"
 TARGETS = "de"
-ROUNDS = 12
+ROUNDS = 8
 DECLARATIONS = "".join(
     f".reg .{'pred' if letter == 'p' else f'b{bits}'} {', '.join(f'%{letter}_{name}' for name in SOURCES)};\n"
     for letter, bits in WIDTH.items()

@@ -137,12 +137,18 @@ def moves() -> list[Case]:
 NARROW = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
 
 
+def can_saturate(result: str, source: str) -> bool:
+    """Tell whether there is a number of the one type that the other has not: else ptxas refuses ``.sat``."""
+    least, most = (number(1 << (width(source) - 1), source), (1 << (width(source) - (source[0] == "s"))) - 1)
+    return limited(min(least, 0), result) != min(least, 0) or limited(most, result) != most
+
+
 def conversions() -> list[Case]:
     """Every pair of types, between the narrowest registers that PTX has for them and between wider ones."""
     cases: list[Case] = []
     for result in NARROW:
         for source in NARROW:
-            for sat in ("", ".sat"):
+            for sat in ("", ".sat") if can_saturate(result, source) else ("",):
                 d, s = LETTER[max(width(result), 16)], LETTER[max(width(source), 16)]
                 cases.append(_conversion(sat, result, source, d, s))
                 if sat or result == source:
@@ -188,8 +194,8 @@ def test_against_python(cases: Callable[[], list[Case]], uniform: bool) -> None:
 
 
 @pytest.mark.parametrize("uniform", [False, True])
-def test_every_table_of_lop3(uniform: bool) -> None:
-    check(tables(0, 256), uniform=uniform)
+def test_tables_of_lop3(uniform: bool) -> None:
+    check(tables(0, 256)[:: 4 if uniform else 1], uniform=uniform)
 
 
 def test_words_of_three_elements_are_refused() -> None:

@@ -1,4 +1,8 @@
-"""Bit fields: bfe bfi bmsk szext (PTX ISA 9.7.1.19-9.7.1.22). Places and lengths are the low 8 bits of an operand."""
+"""Bit fields: bfe bfi bmsk szext (PTX ISA 9.7.1.19-9.7.1.22).
+
+The ISA takes the low 8 bits of a place and of a length. An H200 does so for words of 32 bits; for words of 64 the code
+of ptxas 13.0 takes all 32 bits, so that 256 is beyond the word and not 0 (recorded on driver 580.159): as here.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,10 @@ from cumulticast.ptx.lower.shift import shift_clamped
 from cumulticast.ptx.syntax import Instruction, Operand
 
 
-def _byte(em: Emitter, operand: Operand) -> str:
-    return em.op("and", "i32", em.get(operand, "i32"), em.const("i32", 0xFF))
+def _extent(em: Emitter, kind: str, operand: Operand) -> str:
+    """Read a place or a length."""
+    value = em.get(operand, "i32")
+    return value if kind == "i64" else em.op("and", "i32", value, em.const("i32", 0xFF))
 
 
 def low_ones(em: Emitter, kind: str, count: str) -> str:
@@ -23,7 +29,7 @@ def lower_bfe(em: Emitter, ins: Instruction) -> None:
     """Take a field; signed, the bits above are the field's highest, or the word's where the field ends beyond it."""
     ptx_type = integer_type(ins)
     kind = em.kind(ptx_type)
-    place, length = _byte(em, ins.operands[2]), _byte(em, ins.operands[3])
+    place, length = _extent(em, kind, ins.operands[2]), _extent(em, kind, ins.operands[3])
     value = em.get(ins.operands[1], kind)
     if is_signed(ptx_type):
         field = _signed_field(em, kind, shift_clamped(em, "ashr", kind, value, place), length)
@@ -47,7 +53,7 @@ def lower_bfi(em: Emitter, ins: Instruction) -> None:
     """Put the low bits of a into b, as a field; what would lie beyond the word is dropped."""
     kind = em.kind(integer_type(ins))
     a, b = em.get(ins.operands[1], kind), em.get(ins.operands[2], kind)
-    place, length = _byte(em, ins.operands[3]), _byte(em, ins.operands[4])
+    place, length = _extent(em, kind, ins.operands[3]), _extent(em, kind, ins.operands[4])
     field = shift_clamped(em, "shl", kind, low_ones(em, kind, length), place)
     new = em.op("and", kind, shift_clamped(em, "shl", kind, a, place), field)
     em.set(ins.operands[0], kind, em.op("or", kind, new, em.op("and", kind, b, inverted(em, kind, field))))

@@ -59,7 +59,8 @@ def lower_brev(em: Emitter, ins: Instruction) -> None:
 def lower_fns(em: Emitter, ins: Instruction) -> None:
     """Find the n-th 1 of a mask from bit ``base`` on, upwards (n > 0) or downwards (n < 0); 0: whether base is one.
 
-    Downwards is upwards in the mirror: mask and base are reversed, and so is the place that is found.
+    A base beyond the mask, which the ISA does not allow, finds nothing, as on an H200 (driver 580.159). Downwards is
+    upwards in the mirror: mask and base are reversed, and so is the place that is found.
     """
     mask, base, offset = (em.get(operand, "i32") for operand in ins.operands[1:4])
     down = em.compare("icmp", "slt", "i32", offset, em.const("i32", 0))
@@ -73,6 +74,7 @@ def lower_fns(em: Emitter, ins: Instruction) -> None:
     wanted = em.intrinsic("llvm.abs", "i32", offset, extra="i1 false")
     wanted = em.intrinsic("llvm.umax", "i32", wanted, em.const("i32", 1))
     there = em.compare("icmp", "uge", "i32", population(em, "i32", bits), wanted)
+    there = em.op("and", "i1", there, em.compare("icmp", "ult", "i32", base, em.const("i32", 32)))
     found = _mirrored(em, down, nth_one(em, bits, wanted))
     em.set(ins.operands[0], "i32", em.select(there, "i32", found, em.const("i32", NOT_FOUND)))
 
