@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import expect_addresses as expect
 import hypothesis.strategies as st
-from hypothesis.stateful import precondition, rule
+import needs
 from model_state import DEVICE, GRANULE, HOST, READWRITE, Memory, Multicast
-from steps_common import Steps
+from steps_common import Steps, step
 
 Grant = tuple[tuple[int, int], int]
 
 
 class AddressSteps(Steps):
-    @rule(data=st.data())
+    @step()
     def reserve(self, data: st.DataObject) -> None:
         size, alignment = self.granules(data, 1, 8), self.one_of(data, [0, 0, GRANULE, 8 * GRANULE])
         addr, flags = 0, 0
@@ -39,8 +39,7 @@ class AddressSteps(Steps):
             expect.reserved(self.state, int(base), size, alignment)
         return int(base) if ok else None
 
-    @precondition(Steps.has_reservations)
-    @rule(data=st.data())
+    @step(needs.reservations)
     def free(self, data: st.DataObject) -> None:
         found = self.one_of(data, self.state.reservations)
         ptr, size = found.base, found.size
@@ -59,8 +58,7 @@ class AddressSteps(Steps):
         if ok:
             expect.freed(self.state, ptr)
 
-    @precondition(Steps.has_reservations)
-    @rule(data=st.data())
+    @step(needs.reservations)
     def map(self, data: st.DataObject) -> None:
         value = self.handle(data, Memory, Multicast)
         handle = self.known(value)
@@ -85,19 +83,18 @@ class AddressSteps(Steps):
         self.make_mapping(data, expect.MapWish(ptr, size, offset, value, flags))
 
     def make_mapping(self, data: st.DataObject, wish: expect.MapWish) -> None:
-        names, api = ("cuMemMap", "mem_map"), self.bindings(data)
-        arguments = wish.ptr, wish.size, wish.offset, wish.handle, wish.flags
-        ok, _ = self.attempt(expect.map_range(self.state, wish), lambda: api.call(*names, *arguments))
+        api = self.bindings(data)
+        ok, _ = self.attempt(expect.map_range(self.state, wish), lambda: api.map(wish))
         if ok:
             expect.mapped(self.state, wish)
 
-    @precondition(Steps.has_mappings)
-    @rule(data=st.data())
+    @step(needs.mappings)
     def unmap(self, data: st.DataObject) -> None:
         found = self.one_of(data, self.state.mappings)
-        ptr, size = self._near(data, found.base, found.size)
-        api = self.bindings(data)
-        problems = expect.unmap(self.state, ptr, size)
+        self.unmap_range(data, *self._near(data, found.base, found.size))
+
+    def unmap_range(self, data: st.DataObject, ptr: int, size: int) -> None:
+        api, problems = self.bindings(data), expect.unmap(self.state, ptr, size)
         ok, _ = self.attempt(problems, lambda: api.call("cuMemUnmap", "mem_unmap", ptr, size))
         if ok:
             expect.unmapped(self.state, ptr, size)
@@ -119,8 +116,7 @@ class AddressSteps(Steps):
 
     # ---- access
 
-    @precondition(Steps.has_mappings)
-    @rule(data=st.data())
+    @step(needs.mappings)
     def set_access(self, data: st.DataObject) -> None:
         found = self.one_of(data, self.state.mappings)
         ptr, size = self._near(data, found.base, found.size)
@@ -147,7 +143,7 @@ class AddressSteps(Steps):
         if ok:
             expect.granted(self.state, ptr, size, grants)
 
-    @rule(data=st.data())
+    @step()
     def get_access(self, data: st.DataObject) -> None:
         mapping = self.one_of(data, [*self.state.mappings, None])
         ptr = 0x1000 if mapping is None else mapping.base + data.draw(st.integers(-1, GRANULE))

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import expect_binds as expect
 import hypothesis.strategies as st
-from hypothesis.stateful import precondition, rule
+import needs
 from model_state import GRANULE, Memory, Multicast
-from steps_common import Steps
+from steps_common import Steps, step
 
 TWISTS = {
     "size 0": lambda w: {"size": 0},
@@ -27,17 +27,17 @@ TWISTS = {
 
 
 class BindSteps(Steps):
-    @precondition(Steps.has_objects)
-    @rule(data=st.data())
+    @step(needs.objects)
     def bind_handle(self, data: st.DataObject) -> None:
+        self.bind_some(data)
+
+    def bind_some(self, data: st.DataObject) -> None:
         value = self.handle(data, Memory)
         handle = self.known(value)
         memory = handle.thing if handle is not None and isinstance(handle.thing, Memory) else None
         self._bind(data, value, memory, by_address=False)
 
-    @precondition(Steps.has_objects)
-    @precondition(Steps.has_mappings)
-    @rule(data=st.data())
+    @step(needs.objects, needs.mappings)
     def bind_address(self, data: st.DataObject) -> None:
         mapping = self.one_of(data, self.state.mappings)
         self._bind(data, mapping.base, mapping.memory, by_address=True)
@@ -45,7 +45,7 @@ class BindSteps(Steps):
     def _bind(self, data: st.DataObject, mem: int, memory: Memory | None, *, by_address: bool) -> None:
         mc, dev = self._target(data, memory), None
         if data.draw(st.booleans()):
-            owner = None if memory is None else memory.device
+            owner = None if memory is None else self.state.ordinal(memory.device)
             dev = self.device(data) if owner is None or not data.draw(st.integers(0, 7)) else owner
         handle = self.known(mc)
         room = handle.thing.size if handle is not None else GRANULE
@@ -74,17 +74,20 @@ class BindSteps(Steps):
         ]
         return self.one_of(data, fitting) if fitting and data.draw(st.integers(0, 7)) else self.handle(data, Multicast)
 
-    @precondition(Steps.has_objects)
-    @rule(data=st.data())
+    @step(needs.objects)
     def unbind(self, data: st.DataObject) -> None:
+        self.unbind_some(data)
+
+    def unbind_some(self, data: st.DataObject) -> None:
         mc = self.handle(data, Multicast)
         handle = self.known(mc)
         thing = handle.thing if handle is not None and isinstance(handle.thing, Multicast) else None
         binds = [] if thing is None else [*thing.binds, *thing.vanished]
+        binds = [b for b in binds if self.state.ordinal(b.device) is not None]
         dev, mc_offset, size = self.device(data), 0, GRANULE
         if binds:
             bind = self.one_of(data, binds)
-            dev, mc_offset, size = bind.device, bind.mc_offset, bind.size
+            dev, mc_offset, size = self.state.ordinal(bind.device), bind.mc_offset, bind.size
         match self.twist(data, "a granule on", "a granule more", "another device", "off", "no device", "size 0"):
             case "a granule on":
                 mc_offset += GRANULE
@@ -98,6 +101,9 @@ class BindSteps(Steps):
                 dev = -1
             case "size 0":
                 size = 0
+        self.make_unbind(data, mc, dev, mc_offset, size)
+
+    def make_unbind(self, data: st.DataObject, mc: int, dev: int, mc_offset: int, size: int) -> None:
         names, api = ("cuMulticastUnbind", "multicast_unbind"), self.bindings(data)
         problems = expect.unbind(self.state, mc, dev, mc_offset, size)
         ok, _ = self.attempt(problems, lambda: api.call(*names, mc, dev, mc_offset, size))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from cuda.bindings import driver as first
 from cuda.bindings._v2 import driver as second
+from expect_addresses import MapWish
 from expect_binds import BindWish
 from expect_memory import MemoryWish, ObjectWish
 
@@ -57,6 +59,13 @@ class Bindings:
 
     # ---- calls
 
+    def multicast_granularity(self, wish: ObjectWish, option: int) -> Answer:
+        return self.call("cuMulticastGetGranularity", "multicast_get_granularity", self.object_prop(wish), option)
+
+    def memory_granularity(self, location: tuple[int, int], option: int) -> Answer:
+        names = "cuMemGetAllocationGranularity", "mem_get_allocation_granularity"
+        return self.call(*names, self.memory_prop(1, location, 0), option)
+
     def mem_create(self, wish: MemoryWish) -> Answer:
         prop = self.memory_prop(wish.kind, wish.location, wish.handle_types)
         return self.call("cuMemCreate", "mem_create", wish.size, prop, wish.flags)
@@ -72,6 +81,9 @@ class Bindings:
             return self.call(*names, *head, wish.mc_offset, wish.mem, wish.size, wish.flags)
         names = f"cuMulticastBindMem{suffix}", f"multicast_bind_mem{suffix}"
         return self.call(*names, *head, wish.mc_offset, wish.mem, wish.mem_offset, wish.size, wish.flags)
+
+    def map(self, wish: MapWish) -> Answer:
+        return self.call("cuMemMap", "mem_map", wish.ptr, wish.size, wish.offset, wish.handle, wish.flags)
 
     def mem_set_access(self, ptr: int, size: int, grants: list[tuple[tuple[int, int], int]]) -> Answer:
         descs = second.MemAccessDesc_v1(max(len(grants), 1))
@@ -104,6 +116,18 @@ class Bindings:
         if self.v2:
             return self.call("", "mem_import_from_shareable_handle", ctypes.addressof(buffer), 8)
         return self.call("cuMemImportFromShareableHandle", "", handle, TYPES[8])
+
+    def import_foreign(self, descriptor: int | None) -> Answer:
+        """Import a descriptor that is none, or that of /dev/null."""
+        null = os.open(os.devnull, os.O_RDONLY)
+        try:
+            return self.import_descriptor(null if descriptor is None else descriptor, 1)
+        finally:
+            os.close(null)
+
+    def close(self, descriptor: int) -> None:
+        """Close a descriptor; the driver is not told of that."""
+        os.close(descriptor)
 
     def properties(self, handle: int) -> Answer:
         names = "cuMemGetAllocationPropertiesFromHandle", "mem_get_allocation_properties_from_handle"

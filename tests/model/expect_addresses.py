@@ -63,7 +63,7 @@ def map_range(state: State, wish: MapWish) -> set[int]:
 def map_thing(state: State, wish: MapWish, thing: object) -> set[int]:
     problems: set[int] = set()
     if isinstance(thing, Multicast):
-        if wish.size % GRANULE or wish.offset + wish.size > state.extent(thing):
+        if wish.size % GRANULE or wish.offset + wish.size > state.world.extent(thing):
             problems.add(1)
         return problems if thing.complete else problems | {909}  # it would wait; the test has set a limit
     if state.strict and (wish.size % GRANULE or wish.offset + wish.size > thing.size):
@@ -122,7 +122,7 @@ def grant(state: State, mapping: Mapping, location: tuple[int, int]) -> set[int]
     if mapping.memory is None:
         if location[0] != DEVICE:
             return {1, 801}
-        if location[1] in mapping.handle.thing.team:
+        if state.index(location[1]) in mapping.handle.thing.team:
             return set()
         return {101} if state.strict else {401}  # the documented list has no 401, but hardware was seen to answer it
     return {801} if location[0] != DEVICE and mapping.memory.device is not None else set()

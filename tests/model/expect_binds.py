@@ -60,13 +60,15 @@ def bind(state: State, wish: BindWish) -> set[int]:
     if source is not None:
         problems |= bind_source(state, wish, source)
     if multicast is not None:
-        problems |= bind_target(state, wish, multicast, device_of(wish, source), bool(headroom(source)))
+        problems |= bind_target(state, wish, multicast, device_of(state, wish, source), bool(headroom(source)))
     if multicast is not None and source is not None:
         shareable = source.memory.handle_types or source.imported
         if (multicast.handle_types or handle.imported) and not shareable:
             problems.add(1)
         if state.strict and shown_already(multicast, source, wish.size):
             problems.add(1)
+        if not problems and source.memory.location[0] == HOST_NUMA and source.memory.node != state.node:
+            return {0, 1}  # no document says whose nearest node another node's memory is
     return problems
 
 
@@ -76,7 +78,7 @@ def bind_source(state: State, wish: BindWish, source: Source) -> set[int]:
         problems.add(1)
     if wish.dev is None:
         return problems if memory.device is not None else problems | {1, 801}  # host memory has no owner
-    if memory.location[0] == DEVICE and memory.device != wish.dev:
+    if memory.location[0] == DEVICE and memory.device != state.index(wish.dev):
         problems |= {1, 101}
     elif memory.location[0] == HOST_NUMA:
         known = 0 <= wish.dev < state.machine.devices
@@ -87,8 +89,10 @@ def bind_source(state: State, wish: BindWish, source: Source) -> set[int]:
     return problems
 
 
-def device_of(wish: BindWish, source: Source | None) -> int | None:
-    return wish.dev if wish.dev is not None or source is None else source.memory.device
+def device_of(state: State, wish: BindWish, source: Source | None) -> int | None:
+    if wish.dev is not None:
+        return state.index(wish.dev)
+    return None if source is None else source.memory.device
 
 
 def headroom(source: Source | None) -> int:
@@ -99,7 +103,7 @@ def bind_target(state: State, wish: BindWish, multicast: Multicast, device: int 
     problems: set[int] = set()
     room = GRANULE if unaligned else 0
     end = wish.mc_offset + wish.size + room
-    if end > state.extent(multicast):
+    if end > state.world.extent(multicast):
         problems.add(1)
     if not multicast.complete:
         problems.add(909)
@@ -121,8 +125,9 @@ def shown_already(multicast: Multicast, source: Source, size: int) -> bool:
 
 def bound(state: State, wish: BindWish) -> None:
     source = source_of(state, wish)
-    device = device_of(wish, source)
+    device = device_of(state, wish, source)
     multicast = state.handles[wish.mc].thing
+    multicast.slot = True
     made = Bind(device, wish.mc_offset, wish.size, source.memory, source.offset, headroom(source))
     multicast.binds.append(made)
     multicast.vanished = [b for b in multicast.vanished if (b.device, b.mc_offset) != (device, wish.mc_offset)]
@@ -137,27 +142,27 @@ def unbind(state: State, mc: int, dev: int, mc_offset: int, size: int) -> set[in
     if handle is None or not isinstance(handle.thing, Multicast):
         return problems
     multicast = handle.thing
-    if mc_offset + size > state.extent(multicast):
+    if mc_offset + size > state.world.extent(multicast):
         problems.add(1)
-    if dev not in multicast.team:
+    if state.index(dev) not in multicast.team:
         problems.add(101)
-    return problems | unbind_piece(state, multicast, dev, mc_offset, size)
+    return problems | unbind_piece(state, multicast, state.index(dev), mc_offset, size)
 
 
-def unbind_piece(state: State, multicast: Multicast, dev: int, mc_offset: int, size: int) -> set[int]:
-    here = find_bind(multicast, dev, mc_offset)
+def unbind_piece(state: State, multicast: Multicast, device: int, mc_offset: int, size: int) -> set[int]:
+    here = find_bind(multicast, device, mc_offset)
     if here is not None:
         return {1} if state.strict and here.size != size else set()  # the kernel module looks at the offset only
-    gone = any((b.device, b.mc_offset) == (dev, mc_offset) for b in multicast.vanished)
+    gone = any((b.device, b.mc_offset) == (device, mc_offset) for b in multicast.vanished)
     return {0, 1} if gone else {1}  # its memory was freed: answers differ
 
 
-def find_bind(multicast: Multicast, dev: int, mc_offset: int) -> Bind | None:
-    return next((b for b in multicast.binds if (b.device, b.mc_offset) == (dev, mc_offset)), None)
+def find_bind(multicast: Multicast, device: int, mc_offset: int) -> Bind | None:
+    return next((b for b in multicast.binds if (b.device, b.mc_offset) == (device, mc_offset)), None)
 
 
 def unbound(state: State, mc: int, dev: int, mc_offset: int) -> None:
-    multicast = state.handles[mc].thing
-    multicast.binds = [b for b in multicast.binds if (b.device, b.mc_offset) != (dev, mc_offset)]
-    multicast.vanished = [b for b in multicast.vanished if (b.device, b.mc_offset) != (dev, mc_offset)]
+    multicast, place = state.handles[mc].thing, (state.index(dev), mc_offset)
+    multicast.binds = [b for b in multicast.binds if (b.device, b.mc_offset) != place]
+    multicast.vanished = [b for b in multicast.vanished if (b.device, b.mc_offset) != place]
     state.settle()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from model_state import DEVICE, FABRIC, GRANULE, HOST, HOST_NUMA, POSIX, Handle, Memory, Multicast, State
+from model_state import DEVICE, FABRIC, GRANULE, HOST, HOST_NUMA, POSIX, Handle, Memory, Multicast, State, Thing
 
 SHAREABLE = POSIX | FABRIC
 
@@ -46,11 +46,13 @@ def create_memory(state: State, wish: MemoryWish) -> set[int]:
     return problems
 
 
-def created_memory(state: State, wish: MemoryWish, value: int) -> None:
+def created_memory(state: State, wish: MemoryWish, value: int) -> Memory:
     location = (HOST, 0) if wish.location[0] == HOST else wish.location
-    memory = Memory(wish.size, location, wish.handle_types)
-    state.memories.append(memory)
+    device = state.index(location[1]) if location[0] == DEVICE else None
+    memory = Memory(wish.size, location, wish.handle_types, state.node, device)
+    state.world.memories.append(memory)
     add_handle(state, Handle(value, memory))
+    return memory
 
 
 def create_multicast(state: State, wish: ObjectWish) -> set[int]:
@@ -62,10 +64,11 @@ def create_multicast(state: State, wish: ObjectWish) -> set[int]:
     return problems
 
 
-def created_multicast(state: State, wish: ObjectWish, value: int) -> None:
-    multicast = Multicast(wish.size, wish.num_devices, wish.handle_types)
-    state.multicasts.append(multicast)
+def created_multicast(state: State, wish: ObjectWish, value: int) -> Multicast:
+    multicast = Multicast(wish.size, wish.num_devices, wish.handle_types, state.node)
+    state.world.multicasts.append(multicast)
     add_handle(state, Handle(value, multicast))
+    return multicast
 
 
 def add_handle(state: State, handle: Handle) -> None:
@@ -77,9 +80,14 @@ def add_device(state: State, value: int, dev: int) -> set[int]:
     handle, problems = state.usable(value), set()
     if not 0 <= dev < state.machine.devices:
         problems.add(101)
-    if handle is None or not isinstance(handle.thing, Multicast) or handle.thing.complete or dev in handle.thing.team:
+    multicast = handle.thing if handle is not None and isinstance(handle.thing, Multicast) else None
+    if multicast is None or multicast.complete or state.index(dev) in multicast.team:
         problems.add(1)
     return problems
+
+
+def added(state: State, value: int, dev: int) -> None:
+    state.handles[value].thing.team.append(state.index(dev))
 
 
 def release(state: State, value: int) -> set[int]:
@@ -123,5 +131,23 @@ def closed(state: State, descriptor: int) -> None:
     state.settle()
 
 
-def imported(state: State, thing: Memory | Multicast, value: int) -> None:
+def import_descriptor(state: State, descriptor: int, handle_type: int) -> set[int]:
+    if handle_type != POSIX:
+        return {1} if not handle_type else {801}  # recorded: import.type0, import.type2
+    return set() if state.descriptors[descriptor].node == state.node else {1, 999}  # descriptors stay on their node
+
+
+def import_fabric(state: State, thing: Thing) -> set[int]:
+    return set() if state.world.lives(thing) or isinstance(thing, Multicast) else {1, 999}
+
+
+def renewed(state: State, thing: Multicast) -> Multicast:
+    """Make an object whose last reference went before a fabric import anew, without devices, as hardware does."""
+    world, made = state.world, Multicast(thing.size, thing.num_devices, thing.handle_types, state.node, thing.id)
+    world.multicasts.append(made)
+    world.fabric = [(shared, made if it is thing else it) for shared, it in world.fabric]
+    return made
+
+
+def imported(state: State, thing: Thing, value: int) -> None:
     add_handle(state, Handle(value, thing, imported=True))

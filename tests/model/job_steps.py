@@ -2,40 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import hypothesis.strategies as st
+import needs
 from address_steps import AddressSteps
 from bind_steps import BindSteps
 from expect_addresses import MapWish
 from expect_binds import BindWish
 from expect_memory import MemoryWish, ObjectWish
-from hypothesis.stateful import initialize, precondition, rule
 from memory_steps import TYPES, MemorySteps
 from model_state import DEVICE, GRANULE, POSIX, READWRITE
-from steps_common import Steps
+from steps_common import step
 
 
 class JobSteps(MemorySteps, AddressSteps, BindSteps):
-    @initialize(data=st.data(), types=TYPES)
+    @step(first=True, types=TYPES)
     def first_job(self, data: st.DataObject, types: int) -> None:
         self._job(data, types)
 
-    @rule(data=st.data(), types=TYPES)
+    @step(types=TYPES)
     def another_job(self, data: st.DataObject, types: int) -> None:
         if len(self.state.mappings) < 12:  # enough is enough
             self._job(data, types)
 
-    @precondition(Steps.has_binds)
-    @rule(data=st.data())
+    @step(needs.binds)
     def bind_beside(self, data: st.DataObject) -> None:
         """Bind fresh memory right before, upon or behind another bind, with and without its headroom."""
-        mc = self.one_of(data, [h.value for h in self.state.handles.values() if h.references and self.binds(h)])
-        other = self.one_of(data, self.binds(self.state.handles[mc]))
-        memory = self.make_memory(data, MemoryWish(2 * GRANULE, (DEVICE, other.device), POSIX))
+        mc = self.one_of(data, [h.value for h in self.state.handles.values() if h.references and needs.binds_of(h)])
+        other = self.one_of(data, needs.binds_of(self.state.handles[mc]))
+        device = self.state.ordinal(other.device)
+        if device is None:
+            return  # another node's
+        memory = self.make_memory(data, MemoryWish(2 * GRANULE, (DEVICE, device), POSIX))
         before = max(0, other.mc_offset - GRANULE)
         at = self.one_of(data, [before, other.mc_offset, other.end, other.end + other.headroom])
         fine = 256 if self.state.machine.finer_binds and data.draw(st.booleans()) else 0
-        named = self.one_of(data, [None, other.device])
+        named = self.one_of(data, [None, device])
         self.make_bind(data, BindWish(mc, at, memory, fine, GRANULE, dev=named))
+
+    @step(needs.something)
+    def give_back(self, data: st.DataObject) -> None:
+        """Take one thing down, exactly as it was put up: programs end, and what they leave to others shows then."""
+        step_back, things = self.one_of(data, [pair for pair in self._held() if pair[1]])
+        step_back(data, *self.one_of(data, things))
+
+    def _held(self) -> list[tuple[Callable[..., None], list[tuple[int, ...]]]]:
+        """Answer what can be undone, with which arguments."""
+        state, handles = self.state, [h for h in self.state.handles.values() if h.references]
+        binds = [(h.value, state.ordinal(b.device), b.mc_offset, b.size) for h in handles for b in needs.binds_of(h)]
+        return [
+            (self.make_unbind, [bind for bind in binds if bind[1] is not None]),
+            (self.unmap_range, [(m.base, m.size) for m in state.mappings]),
+            (self.let_go, [(h.value,) for h in handles]),
+        ]
 
     def _job(self, data: st.DataObject, types: int) -> None:
         """Make an object, its team and memory of each device; map, bind and give access as drawn."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 import expect_memory as expect
 import hypothesis.strategies as st
+import needs
 from both_bindings import Bindings
-from hypothesis.stateful import precondition, rule
-from model_state import DEVICE, FABRIC, GRANULE, HOST, HOST_NUMA, POSIX, Memory, Multicast
-from steps_common import Steps
+from model_state import DEVICE, FABRIC, GRANULE, HOST, HOST_NUMA, POSIX, Memory, Multicast, Thing
+from steps_common import Steps, step
 
 TYPES = st.sampled_from([0, POSIX, FABRIC, POSIX | FABRIC])
 MEMORY_TWISTS = {
@@ -37,7 +36,7 @@ OBJECT_TWISTS = {
 
 
 class MemorySteps(Steps):
-    @rule(data=st.data(), types=TYPES)
+    @step(types=TYPES)
     def create_memory(self, data: st.DataObject, types: int) -> None:
         device, node = self.device(data), data.draw(st.sampled_from(self.state.machine.nearest_node))
         location = self.one_of(data, [(DEVICE, device)] * 6 + [(HOST_NUMA, node), (HOST, 5)])
@@ -48,10 +47,10 @@ class MemorySteps(Steps):
         api = self.bindings(data)
         ok, value = self.attempt(expect.create_memory(self.state, wish), lambda: api.mem_create(wish))
         if ok:
-            expect.created_memory(self.state, wish, int(value))
+            self.entered(expect.created_memory(self.state, wish, int(value)))
         return int(value) if ok else None
 
-    @rule(data=st.data(), types=TYPES)
+    @step(types=TYPES)
     def create_multicast(self, data: st.DataObject, types: int) -> None:
         number = self.one_of(data, [1, 2, 2, 3, self.state.machine.devices, self.state.machine.devices + 1])
         wish = expect.ObjectWish(self.granules(data, 1, 4), number, types)
@@ -61,26 +60,27 @@ class MemorySteps(Steps):
         api = self.bindings(data)
         ok, value = self.attempt(expect.create_multicast(self.state, wish), lambda: api.multicast_create(wish))
         if ok:
-            expect.created_multicast(self.state, wish, int(value))
+            self.entered(expect.created_multicast(self.state, wish, int(value)))
         return int(value) if ok else None
 
-    @precondition(Steps.has_objects)
-    @rule(data=st.data())
+    @step(needs.objects)
     def add_device(self, data: st.DataObject) -> None:
+        self.add_some(data)
+
+    def add_some(self, data: st.DataObject) -> None:
         value = self.handle(data, Multicast)
         device = self.one_of(data, [*range(self.state.machine.devices), -1, self.state.machine.devices])
         self.add(data, value, device)
 
-    @precondition(Steps.has_objects)
-    @rule(data=st.data())
+    @step(needs.objects)
     def complete_team(self, data: st.DataObject) -> None:
         """Most programs add all devices; so most objects here get a complete team."""
         value = self.handle(data, Multicast)
         handle = self.known(value)
         if handle is None or not isinstance(handle.thing, Multicast):
             return
-        missing = handle.thing.num_devices - len(handle.thing.team)
-        for device in [d for d in range(self.state.machine.devices) if d not in handle.thing.team][:missing]:
+        team, here = handle.thing.team, range(self.state.machine.devices)
+        for device in [d for d in here if self.state.index(d) not in team][: handle.thing.num_devices - len(team)]:
             self.add(data, value, device)
 
     def add(self, data: st.DataObject, value: int, device: int) -> None:
@@ -88,19 +88,19 @@ class MemorySteps(Steps):
         problems = expect.add_device(self.state, value, device)
         ok, _ = self.attempt(problems, lambda: self.bindings(data).call(*names, value, device))
         if ok:
-            self.state.handles[value].thing.team.append(device)
+            expect.added(self.state, value, device)
 
-    @precondition(Steps.has_handles)
-    @rule(data=st.data())
+    @step(needs.handles)
     def release(self, data: st.DataObject) -> None:
-        value = self.handle(data, Memory, Multicast)
-        problems = expect.release(self.state, value)
-        ok, _ = self.attempt(problems, lambda: self.bindings(data).call("cuMemRelease", "mem_release", value))
+        self.let_go(data, self.handle(data, Memory, Multicast))
+
+    def let_go(self, data: st.DataObject, value: int) -> None:
+        api, problems = self.bindings(data), expect.release(self.state, value)
+        ok, _ = self.attempt(problems, lambda: api.call("cuMemRelease", "mem_release", value))
         if ok:
             expect.released(self.state, value)
 
-    @precondition(Steps.has_mappings)
-    @rule(data=st.data())
+    @step(needs.mappings)
     def retain(self, data: st.DataObject) -> None:
         mapping = self.one_of(data, [*self.state.mappings, None])
         inside = data.draw(st.integers(-1, GRANULE))
@@ -114,59 +114,54 @@ class MemorySteps(Steps):
 
     # ---- sharing
 
-    @precondition(Steps.has_handles)
-    @rule(data=st.data())
+    @step(needs.handles)
     def export(self, data: st.DataObject) -> None:
         value = self.handle(data, Memory, Multicast)
         handle_type = self.one_of(data, [POSIX] * 4 + [FABRIC] * 4 + [2, 4])
-        flags = int(self.twist(data, "flags") is not None)
-        api = self.bindings(data)
-        ok, shared = self.attempt(
-            expect.export(self.state, value, handle_type, flags), lambda: api.export(value, handle_type, flags)
-        )
+        self.share(data, value, handle_type, int(self.twist(data, "flags") is not None))
+
+    def share(self, data: st.DataObject, value: int, handle_type: int, flags: int = 0) -> int | bytes | None:
+        api, problems = self.bindings(data), expect.export(self.state, value, handle_type, flags)
+        ok, shared = self.attempt(problems, lambda: api.export(value, handle_type, flags))
         if ok and handle_type == POSIX:
             expect.exported(self.state, value, shared)
         elif ok:
-            self.fabric.append((shared, self.state.handles[value].thing))
+            self.world.fabric.append((shared, self.state.handles[value].thing))
+        return shared if ok else None
 
-    @precondition(Steps.has_descriptors)
-    @rule(data=st.data())
+    @step(needs.descriptors)
     def close_descriptor(self, data: st.DataObject) -> None:
         descriptor = self.one_of(data, self.state.descriptors)
-        os.close(descriptor)
+        self.bindings(data).close(descriptor)
         expect.closed(self.state, descriptor)
 
-    @precondition(Steps.has_descriptors)
-    @rule(data=st.data())
+    @step(needs.descriptors)
     def import_descriptor(self, data: st.DataObject) -> None:
         descriptor = self.one_of(data, self.state.descriptors)
-        handle_type = self.one_of(data, [POSIX] * 6 + [0, 2, 4])
-        api = self.bindings(data)
-        problems = {POSIX: set(), 0: {1}}.get(handle_type, {801})  # recorded: import.type0, import.type2
+        self.take_descriptor(data, descriptor, self.one_of(data, [POSIX] * 6 + [0, 2, 4]))
+
+    def take_descriptor(self, data: st.DataObject, descriptor: int, handle_type: int = POSIX) -> int | None:
+        api, problems = self.bindings(data), expect.import_descriptor(self.state, descriptor, handle_type)
         ok, value = self.attempt(problems, lambda: api.import_descriptor(descriptor, handle_type))
         if ok:
             expect.imported(self.state, self.state.descriptors[descriptor], int(value))
+        return int(value) if ok else None
 
-    @precondition(lambda self: bool(self.fabric))
-    @rule(data=st.data())
+    @step(needs.fabric)
     def import_fabric(self, data: st.DataObject) -> None:
-        shared, thing = self.one_of(data, self.fabric)
-        alive = thing in self.state.memories or thing in self.state.multicasts
-        late = not alive and isinstance(thing, Multicast)
-        api = self.bindings(data)
-        ok, value = self.attempt(set() if alive or late else {1, 999}, lambda: api.import_fabric(shared))
-        if late:  # hardware makes such an object anew, without devices
-            renewed = Multicast(thing.size, thing.num_devices, thing.handle_types)
-            self.state.multicasts.append(renewed)
-            self.fabric = [(s, renewed if t is thing else t) for s, t in self.fabric]
-            thing = renewed
+        self.take_fabric(data, *self.one_of(data, self.world.fabric))
+
+    def take_fabric(self, data: st.DataObject, shared: bytes, thing: Thing) -> int | None:
+        api, problems = self.bindings(data), expect.import_fabric(self.state, thing)
+        ok, value = self.attempt(problems, lambda: api.import_fabric(shared))
         if ok:
+            thing = thing if self.world.lives(thing) else expect.renewed(self.state, thing)
             expect.imported(self.state, thing, int(value))
+        return int(value) if ok else None
 
     # ---- asking
 
-    @precondition(Steps.has_handles)
-    @rule(data=st.data())
+    @step(needs.handles)
     def properties(self, data: st.DataObject) -> None:
         value, api = self.handle(data, Memory, Multicast), self.bindings(data)
         ok, found = self.attempt(expect.properties(self.state, value), lambda: api.properties(value))
@@ -177,7 +172,7 @@ class MemorySteps(Steps):
             assert kind == 1 and types == (0 if handle.imported else handle.thing.handle_types)
             assert location[0] == expected[0] and (expected[0] == HOST or location[1] == expected[1])
 
-    @rule(data=st.data())
+    @step()
     def what_no_object_changes(self, data: st.DataObject) -> None:
         step = self.one_of(data, [self._granularity, self._import_nonsense])
         step(data, self.bindings(data))
@@ -186,21 +181,15 @@ class MemorySteps(Steps):
         option = self.one_of(data, [0, 1, 2, -1])
         size = self.granules(data, 0, 600)
         problems = set() if option in (0, 1) else {1}
-        prop = api.object_prop(expect.ObjectWish(size, 2))
-        names = "cuMulticastGetGranularity", "multicast_get_granularity"
-        ok, value = self.attempt(problems, lambda: api.call(*names, prop, option))
+        wish = expect.ObjectWish(size, 2)
+        ok, value = self.attempt(problems, lambda: api.multicast_granularity(wish, option))
         large = option == 1 and size >= 512 << 20
         assert not ok or int(value) == (512 << 20 if large else GRANULE)
-        prop = api.memory_prop(1, (DEVICE, self.device(data)), 0)
-        names = "cuMemGetAllocationGranularity", "mem_get_allocation_granularity"
-        ok, value = self.attempt(problems, lambda: api.call(*names, prop, option))
+        location = DEVICE, self.device(data)
+        ok, value = self.attempt(problems, lambda: api.memory_granularity(location, option))
         assert not ok or int(value) == GRANULE
 
     def _import_nonsense(self, data: st.DataObject, api: Bindings) -> None:
-        null = os.open("/dev/null", os.O_RDONLY)
-        try:
-            descriptor = self.one_of(data, [null, 0xFFFF_FFFF, 123456])
-            self.attempt({1, 999}, lambda: api.import_descriptor(descriptor, POSIX))
-        finally:
-            os.close(null)
+        descriptor = self.one_of(data, [None, 0xFFFF_FFFF, 123456])
+        self.attempt({1, 999}, lambda: api.import_foreign(descriptor))
         self.attempt({1, 999}, lambda: api.import_fabric(bytes(64)))

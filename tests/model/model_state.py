@@ -1,4 +1,4 @@
-"""What a process holds on a machine, as plain values: written from the documents, not from the driver under test.
+"""What processes hold on a machine, as plain values: written from the documents, not from the driver under test.
 
 Nothing here imports cumulticast. A machine is a handful of published numbers; memory is a numpy array of bytes and a
 mask of the bytes that somebody wrote (contents of fresh memory are undefined, so unwritten bytes are never compared).
@@ -7,12 +7,15 @@ mask of the bytes that somebody wrote (contents of fresh memory are undefined, s
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from model_world import World
+
 MiB = 1 << 20
 GRANULE = 2 * MiB  # cuMemGetAllocationGranularity and cuMulticastGetGranularity(MINIMUM)
-FABRIC_PAGE = 512 * MiB  # hardware rounds the extent of a multicast object up to it
 DEVICE, HOST, HOST_NUMA = 1, 2, 3
 POSIX, WIN32, FABRIC = 1, 2, 8
 NONE, READ, READWRITE = 0, 1, 3
@@ -23,9 +26,10 @@ class Machine:
     """The published facts the model needs."""
 
     name: str
-    devices: int
+    devices: int  # of each node
     nearest_node: tuple[int, ...]  # HOST_NUMA_ID of each device
     finer_binds: bool  # SM_107: memory offsets of binds are multiples of 256
+    nodes: int = 1
 
 
 MACHINES = {
@@ -36,12 +40,17 @@ MACHINES = {
 
 @dataclass(eq=False)
 class Memory:
-    """A physical allocation."""
+    """A physical allocation.
+
+    `device` counts the devices of all nodes; None: memory of the host. `id` is its number in the books.
+    """
 
     size: int
     location: tuple[int, int]
     handle_types: int
-    descriptors: int = 0
+    node: int
+    device: int | None
+    id: int = 0
     data: np.ndarray = field(init=False, repr=False)
     known: np.ndarray = field(init=False, repr=False)
 
@@ -49,14 +58,10 @@ class Memory:
         self.data = np.zeros(self.size, np.uint8)
         self.known = np.zeros(self.size, bool)
 
-    @property
-    def device(self) -> int | None:
-        return self.location[1] if self.location[0] == DEVICE else None
-
 
 @dataclass(frozen=True)
 class Bind:
-    """Memory under a multicast object."""
+    """Memory under a multicast object; `device` counts the devices of all nodes."""
 
     device: int
     mc_offset: int
@@ -72,19 +77,24 @@ class Bind:
 
 @dataclass(eq=False)
 class Multicast:
-    """A multicast object."""
+    """A multicast object; `team` counts the devices of all nodes. `slot`: it was bound to, and has taken a slot."""
 
     size: int
     num_devices: int
     handle_types: int
+    node: int
+    id: int = 0
+    slot: bool = False
     team: list[int] = field(default_factory=list)
     binds: list[Bind] = field(default_factory=list)
     vanished: list[Bind] = field(default_factory=list)  # their memory was freed before they were unbound
-    descriptors: int = 0
 
     @property
     def complete(self) -> bool:
         return len(self.team) == self.num_devices
+
+
+Thing = Memory | Multicast
 
 
 @dataclass(eq=False)
@@ -92,7 +102,7 @@ class Handle:
     """One value from create or import; retain adds references to it."""
 
     value: int
-    thing: Memory | Multicast
+    thing: Thing
     imported: bool = False
     references: int = 1
 
@@ -119,21 +129,42 @@ class Mapping:
         return self.handle.thing if isinstance(self.handle.thing, Memory) else None
 
 
-@dataclass
+@dataclass(eq=False)
 class State:
-    """Everything the process holds."""
+    """Everything one process holds.
 
-    machine: Machine
-    strict: bool
+    `number` is its number in the books, None while it is not in the machine's world; `rank` the one it was given.
+    """
+
+    world: World
+    number: int | None
+    rank: int | None = None
+    node: int = 0
     handles: dict[int, Handle] = field(default_factory=dict)  # also those with no reference left but a mapping
     released: list[int] = field(default_factory=list)
     reservations: list[Reservation] = field(default_factory=list)
     mappings: list[Mapping] = field(default_factory=list)
-    descriptors: dict[int, Memory | Multicast] = field(default_factory=dict)  # file descriptor -> what it stands for
-    multicasts: list[Multicast] = field(default_factory=list)
-    memories: list[Memory] = field(default_factory=list)
+    descriptors: dict[int, Thing] = field(default_factory=dict)  # file descriptor -> what it stands for
+
+    @property
+    def machine(self) -> Machine:
+        return self.world.machine
+
+    @property
+    def strict(self) -> bool:
+        return self.world.strict
 
     # ---- finding
+
+    def index(self, ordinal: int) -> int:
+        """Answer the number of a device of this node among those of all nodes; -1 for one that is not there."""
+        return self.node * self.machine.devices + ordinal if 0 <= ordinal < self.machine.devices else -1
+
+    def ordinal(self, index: int | None) -> int | None:
+        """Answer how this node calls a device; None when it is another node's."""
+        if index is None or index // self.machine.devices != self.node:
+            return None
+        return index % self.machine.devices
 
     def usable(self, value: int) -> Handle | None:
         handle = self.handles.get(value)
@@ -148,25 +179,11 @@ class State:
     def touching(self, base: int, size: int) -> list[Mapping]:
         return sorted((m for m in self.mappings if m.base < base + size and base < m.end), key=lambda m: m.base)
 
-    def extent(self, multicast: Multicast) -> int:
-        """Bytes of an object that can be bound and mapped: prop.size; on hardware rounded up to 512 MiB."""
-        return multicast.size if self.strict else -(-multicast.size // FABRIC_PAGE) * FABRIC_PAGE
-
-    def used(self, device: int) -> int:
-        return sum(memory.size for memory in self.memories if memory.device == device)
-
     # ---- the end of things
 
     def settle(self) -> None:
-        """Forget handles without reference and mapping, then what nothing holds any more."""
+        """Forget handles without reference and mapping, then what nobody holds any more."""
         mapped = {m.handle for m in self.mappings}
         for handle in [h for h in self.handles.values() if not h.references and h not in mapped]:
             del self.handles[handle.value]
-        held = {h.thing for h in self.handles.values()} | set(self.descriptors.values())
-        for memory in [m for m in self.memories if m not in held]:
-            self.memories.remove(memory)
-            for multicast in self.multicasts:  # a bind does not keep memory alive; it goes with it
-                multicast.vanished += [b for b in multicast.binds if b.memory is memory]
-                multicast.binds = [b for b in multicast.binds if b.memory is not memory]
-        # ... but bound memory keeps the object alive.
-        self.multicasts = [m for m in self.multicasts if m in held or m.binds]
+        self.world.settle()

@@ -2,41 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import wraps
 from typing import Any, ClassVar
 
 import hypothesis.strategies as st
 from both_bindings import Answer, Bindings
-from cuda.bindings._v2 import driver
-from hypothesis.stateful import RuleBasedStateMachine
-from model_state import GRANULE, MACHINES, Bind, Handle, Memory, Multicast, State
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from model_state import GRANULE, MACHINES, Handle, Memory, Multicast, State, Thing
+from model_world import World
 from world_check import Books
-
-import cumulticast.sim as sim
 
 GARBAGE = (0, 1, 0x10, 0xDEAD_BEEF_0000, (1 << 64) - 1)
 BLOCK_LIMIT = 0.05  # seconds after which a call that waits for a team answers 909
+Need = Callable[[State], bool]
+
+
+def step(*needs: Need, first: bool = False, **drawn: st.SearchStrategy[Any]) -> Callable[..., Any]:
+    """Make a method a step, carried out by a process that has what it needs; which one is drawn before all else."""
+
+    def decorate(method: Callable[..., None]) -> Any:
+        @wraps(method)
+        def carried_out(self: Steps, data: st.DataObject, **values: Any) -> None:
+            self.act(data, needs)
+            method(self, data, **values)
+
+        if first:
+            return initialize(data=st.data(), **drawn)(carried_out)
+        return precondition(lambda self: bool(self.able(needs)))(rule(data=st.data(), **drawn)(carried_out))
+
+    return decorate
 
 
 class Steps(RuleBasedStateMachine):
-    """A fresh simulated machine with a context on each device; subclasses add the calls."""
+    """A fresh simulated machine with a context on each device; subclasses add the calls, and who makes them."""
 
     machine_name: ClassVar[str]
     profile: ClassVar[Any]
+    nodes: ClassVar[int] = 1
+    taken: ClassVar[int] = 0  # steps so far, of all examples
+    books: Books
 
     def __init__(self) -> None:
         super().__init__()
-        sim.start(self.machine_name, profile=self.profile, nodes=1, block_limit=BLOCK_LIMIT)
-        driver.init(0)
-        self.state = State(MACHINES[self.machine_name], self.profile == "strict")
-        assert driver.device_get_count() == self.state.machine.devices
-        self.contexts = [driver.device_primary_ctx_retain(d) for d in range(self.state.machine.devices)]
-        self.free_at_first = [self.free_memory(d) for d in range(self.state.machine.devices)]
-        self.books = Books()
+        self.world = World(replace(MACHINES[self.machine_name], nodes=self.nodes), self.profile == "strict")
+        self.start()
+        self.state = self.world.processes[0]
 
-    def free_memory(self, device: int) -> int:
-        driver.ctx_set_current(self.contexts[device])
-        return driver.mem_get_info_v2()[0]
+    # ---- who acts
+
+    def start(self) -> None:
+        """Start the machine and its processes, open its books."""
+        raise NotImplementedError
+
+    def calls(self, *, v2: bool) -> Bindings:
+        """Answer the calls as the process that acts makes them."""
+        raise NotImplementedError
+
+    def able(self, needs: tuple[Need, ...]) -> list[State]:
+        return [state for state in self.world.processes if all(need(state) for need in needs)]
+
+    def act(self, data: st.DataObject, needs: tuple[Need, ...] = ()) -> None:
+        type(self).taken += 1
+        self.state = self.some_process(data, self.able(needs))
+
+    def some_process(self, data: st.DataObject, able: list[State]) -> State:
+        if len(self.world.processes) == 1:
+            return able[0]
+        rank = data.draw(st.sampled_from([state.rank for state in able]), label="rank")
+        return next(state for state in able if state.rank == rank)
+
+    @contextmanager
+    def acting(self, state: State) -> Iterator[None]:
+        """Let another process act for a while."""
+        before, self.state = self.state, state
+        try:
+            yield
+        finally:
+            self.state = before
 
     # ---- drawing
 
@@ -48,7 +93,7 @@ class Steps(RuleBasedStateMachine):
         return self.one_of(data, [None] * (2 * len(names) + 2) + list(names))
 
     def bindings(self, data: st.DataObject) -> Bindings:
-        return Bindings(v2=data.draw(st.booleans()))
+        return self.calls(v2=data.draw(st.booleans()))
 
     def granules(self, data: st.DataObject, least: int, most: int) -> int:
         return data.draw(st.integers(least, most)) * GRANULE
@@ -67,32 +112,6 @@ class Steps(RuleBasedStateMachine):
     def known(self, value: int) -> Handle | None:
         return self.state.usable(value)
 
-    # ---- what there is to work on
-
-    def has_objects(self) -> bool:
-        return any(isinstance(h.thing, Multicast) for h in self.state.handles.values())
-
-    def has_binds(self) -> bool:
-        return any(h.references and self.binds(h) for h in self.state.handles.values())
-
-    def binds(self, handle: Handle) -> list[Bind]:
-        return handle.thing.binds if isinstance(handle.thing, Multicast) else []
-
-    def has_handles(self) -> bool:
-        return bool(self.state.handles)
-
-    def has_descriptors(self) -> bool:
-        return bool(self.state.descriptors)
-
-    def has_reservations(self) -> bool:
-        return bool(self.state.reservations)
-
-    def has_mappings(self) -> bool:
-        return bool(self.state.mappings)
-
-    def has_mapped_objects(self) -> bool:
-        return any(isinstance(m.handle.thing, Multicast) for m in self.state.mappings)
-
     # ---- one call
 
     def attempt(self, problems: set[int], call: Callable[[], Answer]) -> tuple[bool, Any]:
@@ -103,3 +122,8 @@ class Steps(RuleBasedStateMachine):
         if status:
             assert self.books.everything() == before, f"the call answered {status} and yet changed something"
         return status == 0, value
+
+    def entered(self, thing: Thing) -> None:
+        """Note under which number the books have what the process that acts has just made."""
+        table = "allocation" if isinstance(thing, Memory) else "multicast"
+        thing.id = self.books.newest(table, self.state.number)

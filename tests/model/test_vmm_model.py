@@ -12,13 +12,17 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
-from vmm_machine import VmmMachine
+from vmm_machine import OneProcess, VmmMachine
 
 COMBINATIONS = [(m, p) for m in ("hgx-h100-8", "rubin-nvl72") for p in ("hardware", "strict")]
 
 
-def check(machine: str, profile: str, examples: int, steps: int) -> None:
-    kind = type("Drawn", (VmmMachine,), {"machine_name": machine, "profile": profile})
+def drawn(machine: str, profile: str) -> type[OneProcess]:
+    return type("Drawn", (OneProcess,), {"machine_name": machine, "profile": profile})
+
+
+def check(kind: type[VmmMachine], examples: int, steps: int) -> None:
+    """Run a state machine."""
     chosen = settings(
         max_examples=examples,
         stateful_step_count=steps,
@@ -32,7 +36,7 @@ def check(machine: str, profile: str, examples: int, steps: int) -> None:
 
 @pytest.mark.parametrize(("machine", "profile"), COMBINATIONS)
 def test_calls_agree_with_the_model(machine: str, profile: str) -> None:
-    check(machine, profile, examples=35, steps=50)
+    check(drawn(machine, profile), examples=35, steps=50)
 
 
 @pytest.mark.slow
@@ -40,4 +44,4 @@ def test_calls_agree_with_the_model(machine: str, profile: str) -> None:
 @pytest.mark.parametrize(("machine", "profile"), COMBINATIONS)
 def test_many_more_calls_agree_with_the_model(machine: str, profile: str) -> None:
     """Draw so many examples of 150 steps as MODEL_EXAMPLES says: 400 take some four minutes on one processor."""
-    check(machine, profile, examples=int(os.environ.get("MODEL_EXAMPLES", "100")), steps=150)
+    check(drawn(machine, profile), examples=int(os.environ.get("MODEL_EXAMPLES", "100")), steps=150)

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from pathlib import Path
+from typing import Any
 
-import cumulticast.sim as sim
-
-TABLES = ("device", "reference", "allocation", "multicast", "team", "binding")
+TABLES = ("process", "waiting", "device", "reference", "allocation", "multicast", "team", "binding")
+#: What `expect_world.picture` says of each; each row is told in whole.
+COLUMNS = {
+    "process": "id, rank, node from process",
+    "waiting": "process, object from waiting",
+    "device": "id, used, unaligned from device",
+    "reference": "object, process from reference",
+    "allocation": "id, size, location_type, location_id, node, device, handle_types from allocation",
+    "multicast": "id, size, num_devices, handle_types, node, slot from multicast",
+    "team": "multicast, device from team",
+    "binding": "multicast, device, mc_offset, size, allocation, mem_offset, headroom from binding",
+}
 
 
 class Books:
-    """A second, read-only connection to the world of the running machine."""
+    """One more, read-only connection to a world."""
 
-    def __init__(self) -> None:
-        self.path = Path(sim.current().world.path)
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self._connection = sqlite3.connect(f"file:{self.path}/world.db?mode=ro", uri=True)
+        self.totals = [total for (total,) in self.rows("select total from device order by id")]
 
     def close(self) -> None:
         self._connection.close()
 
-    def rows(self, query: str) -> list[tuple]:
-        return self._connection.execute(query).fetchall()
+    def rows(self, query: str, *values: int) -> list[tuple]:
+        return self._connection.execute(query, values).fetchall()
 
     def everything(self) -> tuple:
         """Answer all rows of all tables and all files: two equal answers mean that nothing has changed."""
@@ -34,22 +44,19 @@ class Books:
             f"{p.parent.name}/{p.name}" for kind in ("memory", "multicast") for p in (self.path / kind).iterdir()
         )
 
-    def allocations(self) -> Counter:
-        return Counter(self.rows("select size, location_type, location_id from allocation"))
+    def newest(self, table: str, process: int) -> int:
+        """Answer the number of what a process made last."""
+        return max(n for (n,) in self.rows(f"select id from {table}") if n >> 32 == process)
 
-    def objects(self) -> Counter:
-        """Count objects by size, devices wanted, team and binds."""
-        found = Counter()
-        for number, size, devices in self.rows("select id, size, num_devices from multicast"):
-            team = tuple(d for (d,) in self.rows(f"select device from team where multicast = {number} order by device"))
-            columns = "device, mc_offset, size, mem_offset, headroom"
-            query = f"select {columns} from binding where multicast = {number} order by device, mc_offset"
-            found[size, devices, team, tuple(self.rows(query))] += 1
-        return found
+    def processes(self) -> set[int]:
+        """Answer the processes, by their numbers."""
+        return {number for (number,) in self.rows("select id from process")}
 
-    def assert_empty(self) -> None:
-        """Everything was given back: no row, no file, no byte in use."""
-        for table in TABLES[1:]:
-            assert self.rows(f"select * from {table}") == [], table
-        assert self.files() == []
-        assert self.rows("select * from device where used or unaligned") == []
+    def picture(self) -> dict[str, Any]:
+        """Answer all that the model knows of, as it is written here."""
+        tables: dict[str, Any] = {table: set(self.rows(f"select {columns}")) for table, columns in COLUMNS.items()}
+        return tables | {"files": set(self.files())}
+
+    def contents(self, memory: int) -> bytes:
+        """Answer the bytes of an allocation."""
+        return (self.path / "memory" / str(memory)).read_bytes()
