@@ -5,7 +5,8 @@ from __future__ import annotations
 from cumulticast.ptx.lower.by_type import FLOAT_TYPES
 from cumulticast.ptx.lower.compare_float import compare_floats
 from cumulticast.ptx.lower.emitter import Emitter, lowers
-from cumulticast.ptx.lower.integer_types import is_signed, join, part_of
+from cumulticast.ptx.lower.float_formats import element, read
+from cumulticast.ptx.lower.integer_types import is_signed, join
 from cumulticast.ptx.lower.logic import inverted
 from cumulticast.ptx.syntax import TYPE_BITS, Instruction, Operand, Pair
 
@@ -45,15 +46,12 @@ def lower_set(em: Emitter, ins: Instruction) -> None:
 
 def _tests(em: Emitter, ins: Instruction, ptx_type: str) -> list[str]:
     """Compare operands 1 and 2: one value of kind i1, or two for a packed type, the low half's first."""
-    a, b = (em.get(operand, em.kind(ptx_type)) for operand in ins.operands[1:3])
-    word = ins.modifiers[0]
+    left, right, word = ins.operands[1], ins.operands[2], ins.modifiers[0]
     if ptx_type not in FLOAT_TYPES:
-        return [compare_integers(em, word, ptx_type, a, b)]
-    if not ptx_type.endswith("x2"):
-        return [compare_floats(em, word, ptx_type, a, b, flush=ins.has("ftz"))]
-    one, kind = ptx_type.removesuffix("x2"), em.kind(ptx_type)
-    halves = [(part_of(em, a, kind, "i16", at), part_of(em, b, kind, "i16", at)) for at in (0, 16)]
-    return [compare_floats(em, word, one, x, y, flush=ins.has("ftz")) for x, y in halves]
+        kind = em.kind(ptx_type)
+        return [compare_integers(em, word, ptx_type, em.get(left, kind), em.get(right, kind))]
+    pairs = zip(read(em, left, ptx_type), read(em, right, ptx_type), strict=True)
+    return [compare_floats(em, word, element(ptx_type), pair, flush=ins.has("ftz")) for pair in pairs]
 
 
 def compare_integers(em: Emitter, word: str, ptx_type: str, a: str, b: str) -> str:

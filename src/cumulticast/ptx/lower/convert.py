@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
-from cumulticast.ptx.lower import convert_integer
+from cumulticast.ptx.lower import convert_float, convert_integer
 from cumulticast.ptx.lower.by_type import FLOAT_TYPES
 from cumulticast.ptx.lower.emitter import Emitter, lowers
 from cumulticast.ptx.syntax import Instruction
@@ -14,7 +12,7 @@ from cumulticast.ptx.syntax import Instruction
 def lower_cvt(em: Emitter, ins: Instruction) -> None:
     """Convert between integers, or by way of floats."""
     if any(word in FLOAT_TYPES for word in ins.types):
-        import_module("cumulticast.ptx.lower.convert_float").convert(em, ins)
+        convert_float.convert(em, ins)
     elif ins.has("pack"):
         convert_integer.pack(em, ins)
     else:

@@ -18,12 +18,11 @@ def lower_selp(em: Emitter, ins: Instruction) -> None:
 def lower_slct(em: Emitter, ins: Instruction) -> None:
     """``d = c >= 0 ? a : b`` with a number c: -0.0 counts as 0, and a NaN selects b."""
     result, source = ins.types
-    kind = em.kind(source)
-    c, zero = em.get(ins.operands[3], kind), em.const(kind, 0)
     if source == "f32":
-        test = compare_floats(em, "ge", source, c, zero, flush=ins.has("ftz"))
+        pair = em.get(ins.operands[3], "float"), em.float_const("float", 0)
+        test = compare_floats(em, "ge", source, pair, flush=ins.has("ftz"))
     else:
-        test = em.compare("icmp", "sge", kind, c, zero)
+        test = em.compare("icmp", "sge", "i32", em.get(ins.operands[3], "i32"), em.const("i32", 0))
     _select(em, ins, result, test)
 
 
