@@ -1,7 +1,7 @@
 """multicast_unbind: exactly what was bound, where it was bound."""
 
 import pytest
-from builders import STEP, accepted, memory, refused, team
+from builders import FABRIC, STEP, accepted, ask, bare_object, memory, refused, team
 from cuda.bindings._v2 import driver
 
 bind, unbind = driver.multicast_bind_mem, driver.multicast_unbind
@@ -123,3 +123,21 @@ def test_memory_that_is_gone_is_unbound_with_a_finding_on_hardware() -> None:
     mem = memory()
     bind(mc, 0, mem, 0, STEP, 0)
     assert accepted(unbind, mc, 0, 0, STEP) == ""
+
+
+@pytest.mark.usefixtures("either")
+@pytest.mark.parametrize("held", [True, False], ids=["held", "renewed"])
+def test_an_object_made_anew_knows_nothing_of_former_binds(held: bool) -> None:
+    mc, mem = bare_object(1, handle_types=FABRIC), memory(handle_types=FABRIC)
+    shared = driver.mem_export_to_shareable_handle(mc, FABRIC, 0)
+    driver.multicast_add_device(mc, 0)
+    bind(mc, 0, mem, 0, STEP, 0)
+    if not held:
+        driver.mem_release(mc)  # now the bind alone keeps it
+    driver.mem_release(mem)
+    again = driver.mem_import_from_shareable_handle(shared.ptr, FABRIC)
+    if held:  # it is the old one, and its bind went with the memory
+        assert "MC409" in ask(unbind, again, 0, 0, STEP).found
+    else:
+        driver.multicast_add_device(again, 0)
+        assert refused(unbind, again, 0, 0, STEP) == (1, "MC406")

@@ -82,7 +82,7 @@ class BindSteps(Steps):
         mc = self.handle(data, Multicast)
         handle = self.known(mc)
         thing = handle.thing if handle is not None and isinstance(handle.thing, Multicast) else None
-        binds = [] if thing is None else [*thing.binds, *thing.vanished]
+        binds = [] if thing is None else [*thing.binds, *thing.vanished, *thing.former]
         binds = [b for b in binds if self.state.ordinal(b.device) is not None]
         dev, mc_offset, size = self.device(data), 0, GRANULE
         if binds:

@@ -144,6 +144,7 @@ def import_fabric(state: State, thing: Thing) -> set[int]:
 def renewed(state: State, thing: Multicast) -> Multicast:
     """Make an object whose last reference went before a fabric import anew, without devices, as hardware does."""
     world, made = state.world, Multicast(thing.size, thing.num_devices, thing.handle_types, state.node, thing.id)
+    made.former = [*thing.vanished, *thing.former]
     world.multicasts.append(made)
     world.fabric = [(shared, made if it is thing else it) for shared, it in world.fabric]
     return made

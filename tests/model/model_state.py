@@ -88,6 +88,7 @@ class Multicast:
     team: list[int] = field(default_factory=list)
     binds: list[Bind] = field(default_factory=list)
     vanished: list[Bind] = field(default_factory=list)  # their memory was freed before they were unbound
+    former: list[Bind] = field(default_factory=list)  # of an object that was made anew: what the one before had
 
     @property
     def complete(self) -> bool:

@@ -69,6 +69,10 @@ class Handles:
         """Answer the handles that hold a reference: what a caller has yet to release."""
         return [handle for handle in self._live.values() if handle.references]
 
+    def names(self, obj: int) -> bool:
+        """Tell whether some handle stands for an object; mappings keep one that was released."""
+        return obj in self._objects
+
     def next_value(self) -> int:
         """Answer a value that was never a handle."""
         self._next += STEP

@@ -116,6 +116,8 @@ def import_object(
     them, also for those that the old one had.
     """
     world, value = process.world, process.handles.next_value()
+    if not process.handles.names(obj):
+        process.detached.forget_object(obj)  # binds that ended after this process had let go of it, or of a former one
     with world.transaction() as db:  # whoever releases, or imports at the same time, comes before or after all of this
         if renewed is not None and not world.exists(kind, obj):
             process.driver.judge(sharing.imported_in_time, obj, renewed[1], False)
