@@ -79,6 +79,7 @@ def test_every_sign_of_the_table_is_asked_for_by_a_cause_or_by_what_follows() ->
 
 #: Kinds that no case has: a line that shows one, and a neighbour that does not.
 SAMPLES = {
+    "boot-mark": ("-- Boot 3fa1c2d4e5f6478899aabbccddeeff00 --", "-- Logs begin at Mon 2026-03-02 08:30:12 UTC. --"),
     "fm-degraded": ("fabric manager is operating in degraded mode", "model runs in degraded mode: no"),
     "fm-out-of-groups": ("no more multicast groups are available", "multicast group 3 is allocated."),
     "fm-response-failed": ("request Id:1 status:3 type:3 length:24", "request Id:1 status:0 type:3 length:24"),

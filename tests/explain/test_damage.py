@@ -61,6 +61,25 @@ def test_a_calm_log_never_becomes_a_fault(case: Case, data: st.DataObject) -> No
         assert verdict(b"\n".join([*kept, noise])[: len(b"\n".join(kept)) + len(noise) - cut]) != "fault"
 
 
+SECTION = """    Fabric
+        State                                          : Completed
+        Status                                         : Success
+        Health
+            Summary                                    : Healthy
+            Bandwidth                                  : Full
+            Route Unhealthy                            : False
+            Incorrect Configuration                    : None
+            Partition Assigned                         : True
+"""
+
+
+def test_a_section_that_is_cut_off_anywhere_is_no_fault() -> None:
+    for end in range(len(SECTION)):
+        assert explain(SECTION[:end].encode()).verdict != "fault", SECTION[:end]
+    for good, bad in (("Success", "Failure"), ("Healthy", "Unhealthy"), ("Full", "Degraded"), (": False", ": True")):
+        assert explain(SECTION.replace(good, bad, 1).encode()).verdict == "fault", bad
+
+
 @QUICK
 @given(st.lists(st.sampled_from(PROGRAMS), max_size=6), st.binary(max_size=300))
 def test_other_programs_with_junk_have_no_fault(texts: list[bytes], junk: bytes) -> None:

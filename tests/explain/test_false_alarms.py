@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import cumulticast
 from cumulticast.why import explain
 
 ALARMS = ("fault", "unsupported")
@@ -175,3 +178,73 @@ def test_a_stopped_fabric_manager_is_judged_by_the_machine(shown: str, verdict: 
 def test_a_refused_bind_beside_it_too(name: str, cause: str) -> None:
     answer = explain(f"{STOPPED}{gpus(name, 4)}cuMulticastBindMem failed: CUDA_ERROR_ILLEGAL_STATE\n")
     assert (answer.verdict, answer.cause) == ("fault", cause)
+
+
+# ---- what repeats over reboots, and what lists or limits without trouble
+
+REFUSED = "cuMulticastBindMem failed: CUDA_ERROR_ILLEGAL_STATE\n"
+BANNER = (
+    "[Mar {:02} 2026 08:30:12] [INFO] [tid 1] Fabric Manager version 580.95.05 is running with the following options\n"
+)
+UNIT = "Mar 13 08:30:12 n1 systemd[1]: {} nvidia-fabricmanager.service - NVIDIA fabric manager service.\n"
+
+
+def test_a_log_that_goes_on_over_boots_does_not_establish_a_restart() -> None:
+    answer = explain(BANNER.format(3) + BANNER.format(13) + REFUSED)
+    assert (answer.cause, answer.also_possible[0]) == ("fabric-bad-state", "fm-stale-registration")
+    assert "fm-stale-registration" in explain(BANNER.format(3) + REFUSED).also_possible
+
+
+@pytest.mark.parametrize(
+    ("between", "cause"),
+    [
+        ("", "fm-stale-registration"),
+        ("-- Boot 3fa1c2d4e5f6478899aabbccddeeff00 --\n", "fabric-bad-state"),
+        ("Mar 13 08:30:01 n1 kernel: NVRM: loading NVIDIA UNIX Open Kernel Module\n", "fabric-bad-state"),
+    ],
+)
+def test_a_service_that_stops_and_starts_with_the_machine_is_not_restarted(between: str, cause: str) -> None:
+    assert explain(UNIT.format("Stopped") + between + UNIT.format("Started") + REFUSED).cause == cause
+
+
+@pytest.mark.parametrize(
+    ("line", "verdict"),
+    [
+        ("partition p1: multicast groups limit 256, used 12", "unrelated"),
+        ("nmx: partition 1 multicast groups available: 900", "unrelated"),
+        ("partition 3 created with multicast groups left 24", "unrelated"),
+        ("partition creation failed: multicast groups limit exceeded", "fault"),
+        ("nmx: partition 1 has no multicast groups left: no groups left", "fault"),
+        ("nmx: RESOURCE_EXHAUSTED for partition 1", "fault"),
+    ],
+)
+def test_a_limit_is_no_shortage(line: str, verdict: str) -> None:
+    assert explain(line + "\n").verdict == verdict
+
+
+@pytest.mark.parametrize(("states", "cause"), [((0, 0), "fabric-partition-inactive"), ((0, 1), None)])
+def test_partitions_that_are_not_in_use_are_no_fault(states: tuple[int, ...], cause: str | None) -> None:
+    listed = "".join(f'  "partitionId" : {k},\n  "isActive" : {state},\n' for k, state in enumerate(states))
+    answer = explain(f"Error 802: system not yet initialized in cudaGetDeviceCount\n{listed}")
+    assert answer.code == 802
+    assert answer.cause != "fabric-partition-inactive" if cause is None else answer.cause == cause
+
+
+def test_a_program_is_no_text_whatever_words_it_has() -> None:
+    words = b"cuMulticastBindMem failed: CUDA_ERROR_ILLEGAL_STATE\n"
+    head = bytes(range(1, 9)) * 64
+    assert explain(b"\x7fELF" + head + words).verdict == "uncertain"
+    assert explain(bytes(4096) + words).verdict == "fault"  # zeros are what a crash leaves in a log
+
+
+#: Files of the package in which a line stands as a driver prints it.
+QUOTING = {"driver.py", "log.py", "explain.py"}
+
+
+def test_the_packages_own_sources_are_no_failures() -> None:
+    """Pages of causes quote lines as they are printed, the machines say which have no multicast; all else is code."""
+    package = Path(cumulticast.__file__).parent
+    told = {path: explain(path) for path in package.rglob("*.py")}
+    alarms = {path.name: str(answer) for path, answer in told.items() if answer.verdict in ALARMS}
+    assert len(told) > 300
+    assert set(alarms) <= QUOTING, alarms

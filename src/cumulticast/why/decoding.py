@@ -14,8 +14,9 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _GZIP = b"\x1f\x8b"
+EMPTY, NO_TEXT = "is empty", "is no text"
 _LOOK = 1 << 16  # bytes by which a kind is told
-_CONTROLS = bytes({*range(32), 127} - set(b"\a\b\t\n\v\f\r\x1b"))  # that no text and no terminal has
+_CONTROLS = bytes({*range(32), 127} - set(b"\0\a\b\t\n\v\f\r\x1b"))  # that no text and no terminal has
 
 
 def utf8(stream: BinaryIO, block: int) -> Iterator[bytes]:
@@ -35,11 +36,11 @@ def utf8(stream: BinaryIO, block: int) -> Iterator[bytes]:
 
 def lack(first: bytes) -> str | None:
     """Say why a text that begins so is none: it is empty, or no text. None when it is one."""
-    look = first[:_LOOK]
+    look = first[:_LOOK].replace(b"\0", b"")  # a crash leaves whole blocks of zeros in a log
     if not look.strip():
-        return "is empty"
+        return EMPTY
     strange = len(look) - len(look.translate(None, _CONTROLS))
-    return "is no text" if strange * 20 > len(look) else None
+    return NO_TEXT if strange * 20 > len(look) else None
 
 
 def _pieces(stream: BinaryIO, block: int) -> Iterator[bytes]:

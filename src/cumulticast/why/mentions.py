@@ -16,6 +16,12 @@ _CODE = re.compile(
     r"|^\s*(?:if|elif|else|return(?! code)|def|assert|import|case|except|try|for|while|class|with)\b.*[:(]"
     r"|[!=]= *(?:CUDA_ERROR|cudaError|CUresult)|CUDA_ERROR_\w+ *= *\d+,?$|# noqa"
 )
+#: A name, an argument or a decorator with a text; a tuple of texts; a documenting string; a JSON name of a status.
+_LITERAL = re.compile(
+    r"^\s*[a-z_][\w.]* = (?:[\w.]+\()?[\[({]*[bfru]*[\"']|^\s*[a-z_]\w*=[A-Za-z_][\w.]*\([\"']|^\s*return\b.*\bf?[\"']"
+    r"|^\s*\([\"'].*\),$|^\s*[\"'][\w.]+[\"'],$|^\s*\"name\": *\"CUDA_ERROR_\w+\",?$|^\s*@\w"
+    r"|\"\"\"|“.*”|^\d+\tCUDA_\w+\t"
+)
 _PROSE = re.compile(
     r"(?i)\b(?:may|can|could|might|will|would|should|must) (?:also )?(?:return|answer|report|fail|raise|throw)\b"
     r"|\b(?:if|when|whenever|unless|in case)\b[^.;:]{0,60}?"
@@ -33,10 +39,13 @@ _TABLE = re.compile(r"^\s*(?:[\w./-]+:\d+:)?\s*\|.*\|\s*$")
 _OPTION = re.compile(r"^\s+--?[\w-]+(?:[ ,=]\S+)?\s{2,}\S")
 
 
+_FORMS = (_CODE, _LITERAL, _PROSE, _CHANGE, _GREP, _TABLE, _OPTION)
+
+
 def mentioned(line: Line) -> bool:
     """Tell whether a line only speaks of what it names."""
     text = line.text
-    return any(form.search(text) for form in (_CODE, _PROSE, _CHANGE, _GREP, _TABLE, _OPTION)) or _is_source(line)
+    return any(form.search(text) for form in _FORMS) or _is_source(line)
 
 
 def _is_source(line: Line) -> bool:

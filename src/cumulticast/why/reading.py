@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from cumulticast.why.decoding import lack, utf8
+from cumulticast.why.decoding import NO_TEXT, lack, utf8
 from cumulticast.why.observation import Place
 from cumulticast.why.prefixes import Stripped, strip
 
@@ -126,11 +126,13 @@ def telling_lines(
 
 
 def _heard(stream: BinaryIO, lacking: Callable[[str], None] | None) -> Iterator[bytes]:
-    """Answer a stream as UTF-8 and tell if it begins as no text does."""
+    """Answer a stream as UTF-8; of what begins as no text does nothing is read: a program has words of all kinds."""
     for position, piece in enumerate(utf8(stream, BLOCK)):
         why = lack(piece) if position == 0 else None
         if lacking is not None and why is not None:
             lacking(why)
+        if why == NO_TEXT:
+            return
         yield piece.replace(_HARD_SPACE, b" ")
 
 

@@ -17,7 +17,7 @@ def _states(notes: Notes) -> Iterator[Observation]:
         if state in ("In Progress", "Not Started"):
             yield replace(one, kind="fabric-pending")
         elif state == "Completed":
-            good = status in ("", "Success", "N/A")
+            good = any(word.startswith(status) for word in ("Success", "N/A"))  # it may be cut off
             yield replace(one, kind="fabric-good" if good else "fabric-bad")
         if state == "Completed" and _zero(one.fact("uuid")):
             yield replace(one, kind="uuid-zero")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -26,16 +26,19 @@ def _restarted(notes: Notes) -> Iterator[Observation]:
     if notes.has("fm-stop-asked") and notes.has("fm-start-asked"):
         yield from (replace(one, kind="fm-restarted") for one in notes.of("fm-stop-asked", "fm-start-asked"))
     for stop in [] if younger else notes.of("fm-unit-stopped"):
-        started = [
-            s
-            for s in notes.of("fm-unit-started")
-            if s.place.file == stop.place.file and s.place.number > stop.place.number
-        ]
-        if started:
+        started = _behind(stop, notes.of("fm-unit-started"))
+        booted = _behind(stop, notes.of("boot-mark", "driver-loaded"))
+        if started and not (booted and booted[0] < started[0]):
             yield replace(stop, kind="fm-restarted")
-    banners = notes.of("fm-banner")
-    for one in banners[1:]:
-        yield replace(one, kind="fm-restarted")
+    for one in notes.of("fm-banner")[1:]:  # the log goes on over reboots, so this alone proves nothing
+        yield replace(one, kind="fm-started-again")
+
+
+def _behind(stop: Observation, ones: Iterable[Observation]) -> list[int]:
+    """Answer the numbers of the lines behind one of the same file."""
+    return sorted(
+        one.place.number for one in ones if one.place.file == stop.place.file and one.place.number > stop.place.number
+    )
 
 
 def _younger(notes: Notes) -> Iterator[Observation]:

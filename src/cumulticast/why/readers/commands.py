@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from cumulticast.why.mentions import mentioned
 from cumulticast.why.observation import Observation
 from cumulticast.why.prefixes import time_of
 from cumulticast.why.reading import Line
@@ -67,7 +68,7 @@ def _booted(line: Line) -> Iterator[Observation]:
 
 def _imex_hangs(line: Line) -> Iterator[Observation]:
     """Read a call of nvidia-imex-ctl that did not come back."""
-    if not re.search(r"nvidia-imex-ctl\b", line.text) or "Check the IMEX" in line.text:
+    if not re.search(r"nvidia-imex-ctl\b", line.text) or "Check the IMEX" in line.text or mentioned(line):
         return
     for answer in line.following(2):
         if re.search(r"exit (?:code|status):? 124|^124$|(?i:timed out)|^Terminated|^\^C", answer.text.strip()):
@@ -76,7 +77,8 @@ def _imex_hangs(line: Line) -> Iterator[Observation]:
 
 
 def _imex_hang_told(line: Line) -> Iterator[Observation]:
-    if re.search(r"(?i)nvidia-imex-ctl\b.*\b(?:hangs|hung|never returns|does not return|timed out)", line.text):
+    told = re.search(r"(?i)nvidia-imex-ctl\b.*\b(?:hangs|hung|never returns|does not return|timed out)", line.text)
+    if told and not mentioned(line):
         yield observed(line, "imex-ctl-hangs")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from cumulticast.why.mentions import mentioned
 from cumulticast.why.observation import Observation
 from cumulticast.why.reading import Line
 from cumulticast.why.signs import Sign, observed
@@ -47,7 +48,8 @@ def _health(fields: dict[str, tuple[Line, str]]) -> Iterator[Observation]:
         if name not in fields:
             continue
         line, value = fields[name]
-        if value not in _GOOD.get(name, ("Full", "False", "None", "N/A", "Not Supported")):
+        good = _GOOD.get(name, ("Full", "False", "None", "N/A", "Not Supported"))
+        if not any(word.startswith(value) for word in good):  # a text may be cut off within a word
             yield observed(line, "health-bad", field=name.replace(" ", "_"), value=value.replace(" ", "_"))
         elif value == "Healthy":
             yield observed(line, "health-good")
@@ -65,7 +67,7 @@ def _told(line: Line) -> Iterator[Observation]:
     found = re.search(
         r"(?i)\bfabric[ ._-]?state\b[\"' ]*[:=][\"' ]*(completed|in[ _]progress|not[ _]started)", line.text
     )
-    if found:
+    if found and not mentioned(line):
         yield observed(line, "fabric", state=found[1].replace("_", " ").title())
 
 
