@@ -42,6 +42,19 @@ def shape(em: Emitter, *, vector: bool) -> Generator[None]:
         em.vector = before
 
 
+@contextmanager
+def once(em: Emitter) -> Generator[None]:
+    """Write what a uniform instruction does in the shape of 32 lanes: the first active lane acts for all."""
+    uniform, active = not em.vector, em.active
+    if uniform:
+        em.active = em.emit(f"and i32 {active}, {em.emit(f'sub i32 0, {active}')}")
+    try:
+        with shape(em, vector=True):
+            yield
+    finally:
+        em.active = active
+
+
 def is_uniform(em: Emitter, address: Address) -> bool:
     """Tell whether an address is known to be the same in all lanes."""
     return not isinstance(address.base, Register) or em.slots[address.base.name].uniform

@@ -1,0 +1,84 @@
+"""multimem.ld_reduce, multimem.st and multimem.red: one address, the memory of all devices of the team behind it.
+
+Replicas are taken in ascending device order. f16 and bf16 are summed in f32 and rounded once, with ``.acc::f32`` or
+without; a warp that moves one contiguous stretch has each replica's stretch read or written at once (multimem.c).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cumulticast.ptx import layout
+from cumulticast.ptx.lower import address, memory, memory_calls
+from cumulticast.ptx.lower.access_ir import Access, Space
+from cumulticast.ptx.lower.atomics import operation_of
+from cumulticast.ptx.lower.elements import element_of
+from cumulticast.ptx.lower.emitter import Emitter, lowers
+from cumulticast.ptx.lower.memory_calls import Data
+from cumulticast.ptx.syntax import Instruction, Operand
+
+
+def _code(em: Emitter, ins: Instruction, access: Access) -> int:
+    operation, kind = operation_of(em, ins), ins.types[-1]
+    element, times = element_of(kind, operation)
+    return element | operation << 8 | access.bytes * 8 // int(em.kind(kind)[1:]) * times << 16
+
+
+def _access(ins: Instruction, *, write: bool) -> Access:
+    return replace(memory.access_of(ins, write=write), space=Space.GLOBAL)
+
+
+def _data(em: Emitter, access: Access, source: Operand, kind: str) -> Data:
+    value = memory.join(em, access, [em.get(part, kind) for part in memory.elements(source)], kind)
+    return Data(access.bytes, "source0", access.wide, value)
+
+
+@lowers("multimem.ld_reduce")
+def lower_ld_reduce(em: Emitter, ins: Instruction) -> None:
+    """Read every replica and combine."""
+    access, kind = _access(ins, write=False), em.kind(ins.types[-1])
+    uniform = not em.vector
+    with address.once(em):
+        words = [memory_calls.word(access.space, access.bytes, layout.RIGHT_READ), _code(em, ins, access)]
+        where = memory_calls.raw64(em, ins.operands[1], access.space)
+        (room,) = memory_calls.call_lanes(em, "ptx_multimem_load", words, where, [Data(access.bytes, "old")])
+        wide = em.emit(f"load {access.wide}, ptr {room}, align 64")
+        registers = memory.elements(ins.operands[0])
+        parts = memory.split(em, access, wide, kind, len(registers))
+    if ins.has("acquire"):
+        em.do("fence acquire")
+    for register, part in zip(registers, parts, strict=True):
+        em.set(register, kind, _first_active(em, kind, part) if uniform else part)
+
+
+def _first_active(em: Emitter, kind: str, vector: str) -> str:
+    """Take the value of the first lane that acted: all of them read one address."""
+    em.declare("i32 @llvm.cttz.i32(i32, i1)")
+    lane = em.emit(f"call i32 @llvm.cttz.i32(i32 {em.active}, i1 true)")
+    return em.emit(f"extractelement <{layout.LANES} x {kind}> {vector}, i32 {lane}")
+
+
+@lowers("multimem.st")
+def lower_multimem_st(em: Emitter, ins: Instruction) -> None:
+    """Write into every replica."""
+    access, kind = _access(ins, write=True), em.kind(ins.types[-1])
+    if ins.has("release"):
+        em.do("fence release")
+    with address.once(em):
+        words = [memory_calls.word(access.space, access.bytes, layout.RIGHT_WRITE)]
+        where = memory_calls.raw64(em, ins.operands[0], access.space)
+        data = _data(em, access, ins.operands[1], kind)
+        memory_calls.call_lanes(em, "ptx_multimem_store", words, where, [data])
+
+
+@lowers("multimem.red")
+def lower_multimem_red(em: Emitter, ins: Instruction) -> None:
+    """Combine with every replica, each element in one atomic act."""
+    access, kind = _access(ins, write=True), em.kind(ins.types[-1])
+    if ins.has("release"):
+        em.do("fence release")
+    with address.shape(em, vector=True):
+        words = [memory_calls.word(access.space, access.bytes, memory_calls.READ_WRITE), _code(em, ins, access)]
+        where = memory_calls.raw64(em, ins.operands[0], access.space)
+        data = _data(em, access, ins.operands[1], kind)
+        memory_calls.call_lanes(em, "ptx_multimem_red", words, where, [data])
