@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 
 from cumulticast.ptx import kernel, layout, machine_code
+from cumulticast.ptx.flow.calls import function_addresses
 from cumulticast.ptx.parser import parse
 from cumulticast.ptx.runtime import ffi, lib
+from cumulticast.ptx.syntax import Variable
 
 ADDRESS_BITS = 47
 RIGHTS = layout.RIGHT_READ | layout.RIGHT_WRITE
@@ -55,8 +57,9 @@ class Rights:
 class Grid:
     """The kernels of one PTX text."""
 
-    def __init__(self, text: str | bytes) -> None:
+    def __init__(self, text: str | bytes, *, stack: int = 1024) -> None:
         self.module = parse(text)
+        self.stack = stack
         self.numbers = {v.name: n for n, v in enumerate(self.module.variables.values())}
         self.symbols = np.zeros(max(len(self.numbers), 1), np.uint64)
         self.rights = Rights()
@@ -65,6 +68,8 @@ class Grid:
         for variable in self.module.variables.values():
             if variable.space in ("global", "const"):
                 self._place(variable.name, variable.initial.ljust(variable.size, b"\0"))
+        for variable in self.module.variables.values():
+            self._relocate(variable)
 
     def _place(self, name: str, content: bytes) -> None:
         room = np.zeros(len(content) + 256, np.uint8)
@@ -73,6 +78,13 @@ class Grid:
         self.kept.append(room)
         self.symbols[self.numbers[name]] = room.ctypes.data + at
         self.rights.allow(room.ctypes.data, room.nbytes)
+
+    def _relocate(self, variable: Variable) -> None:
+        for one in variable.relocations:
+            number = self.numbers.get(one.symbol)
+            base = function_addresses(self.module)[one.symbol] if number is None else int(self.symbols[number])
+            place = int(self.symbols[self.numbers[variable.name]]) + one.at
+            ctypes.memmove(place, (base + one.offset).to_bytes(one.size, "little"), one.size)
 
     def code(self, name: str) -> tuple[kernel.Compiled, int]:
         """Compile a kernel, once."""
@@ -103,7 +115,7 @@ class Grid:
         head.ncluster = [n // c for n, c in zip(shape[0], shape[2], strict=True)]
         head.shared_size = -(-compiled.shared_size // 16) * 16 + dynamic
         head.dynamic_shared = dynamic
-        head.local_size = -(-compiled.local_size // 16) * 16
+        head.local_size = -(-compiled.local_size // 16) * 16 + (self.stack if compiled.stack else 0)
         head.smcount = 4
         head.multicast = ffi.cast("void *", multicast)
         params = self._parameters(name, args)

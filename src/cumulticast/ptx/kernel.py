@@ -9,25 +9,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cumulticast.ptx import machine_code
-from cumulticast.ptx.errors import PtxError
-from cumulticast.ptx.flow import effects
-from cumulticast.ptx.flow.blocks import Block, Cutter, Suspend, leaves, reachable
-from cumulticast.ptx.flow.frames import Frame, lay_out
+from cumulticast.ptx.flow import effects, stack
+from cumulticast.ptx.flow.blocks import Block, Suspend, leaves, reachable
+from cumulticast.ptx.flow.calls import Program, assemble
+from cumulticast.ptx.flow.frames import lay_out
 from cumulticast.ptx.flow.lanes import VARYING, Lanes
-from cumulticast.ptx.flow.liveness import live_in
+from cumulticast.ptx.flow.liveness import Names, live_in
 from cumulticast.ptx.flow.order import arrange
 from cumulticast.ptx.flow.writer import Writer
 from cumulticast.ptx.layout import Reason
 from cumulticast.ptx.lower import all_lowerings
 from cumulticast.ptx.lower.emitter import Emitter, Slot
 from cumulticast.ptx.lower.kernel_emitter import KernelEmitter, Places
-from cumulticast.ptx.syntax import Function, Instruction, Integer, Module, Variable
+from cumulticast.ptx.syntax import Function, Instruction, Integer, Module
 
 #: Instructions whose f32 and f64 results are those of arithmetic: a NaN in them has the hardware's one pattern.
-ARITHMETIC = frozenset("add sub mul fma mad div sqrt rcp".split())
+ARITHMETIC = frozenset(["add", "sub", "mul", "fma", "mad", "div", "sqrt", "rcp"])
 LAZY = {"f32": "float", "f64": "double"}
 ENTRY = "kernel"
 DYNAMIC_ALIGN = 16
+MOST_REGISTERS, SPARE_REGISTERS = 255, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,10 @@ class Compiled:
         Bytes behind a warp, and how many masks begin them.
     shared_size, local_size
         Static bytes a block, a lane.
+    stack
+        Whether calls need room on each lane's stack, beyond ``local_size``.
+    registers
+        An estimate of 32-bit registers a thread.
     turning
         Whether lanes of a warp can wait for each other.
     lines
@@ -53,7 +58,9 @@ class Compiled:
     places: int
     shared_size: int
     local_size: int
+    stack: bool
     turning: bool
+    registers: int
     lines: tuple[int, ...]
 
 
@@ -76,32 +83,38 @@ def compile_kernel(module: Module, name: str, numbers: Mapping[str, int]) -> Com
     """
     all_lowerings()
     function = module.functions[name]
-    places = place_variables(module, function, numbers)
-    blocks = _blocks(function)
+    program = assemble(module, function)
+    places = place_variables(module, function, program, numbers)
+    blocks = _ordered(program.blocks)
     lanes = Lanes(blocks, frozenset(v.name for v in function.parameters))
     live = live_in(blocks)
-    slots = _slots(blocks, function, lanes)
+    slots = _slots(blocks, program.registers, lanes)
     frame = lay_out(blocks, lanes, live, slots)
     writer = Writer(KernelEmitter(slots, places, _constants(blocks)), blocks, lanes, live, frame)
     ir = writer.write(ENTRY)
     return Compiled(
-        machine_code.object_code(ir),
-        frame.size,
-        len(frame.places) + 1,
-        places.shared_size,
-        places.local_size,
-        _turns(blocks, lanes),
-        tuple(writer.lines),
+        code=machine_code.object_code(ir),
+        frame_size=frame.size,
+        places=len(frame.places) + 1,
+        shared_size=places.shared_size,
+        local_size=places.local_size,
+        stack=program.stack,
+        turning=_turns(blocks, lanes),
+        registers=_registers(live, slots),
+        lines=tuple(writer.lines),
     )
 
 
-def _blocks(function: Function) -> list[Block]:
-    if function.body is None:
-        raise PtxError(f"{function.name} has no body", function.line)
-    blocks = Cutter(function).cut()
+def _ordered(blocks: list[Block]) -> list[Block]:
     leaves(blocks)
     reached = reachable(blocks[0])
-    return arrange([block for block in blocks if block in reached])
+    return arrange([block for block in dict.fromkeys(blocks) if block in reached])
+
+
+def _registers(live: dict[Block, Names], slots: dict[str, Slot]) -> int:
+    """Estimate 32-bit registers of a thread: the most that live at the beginning of a block, and some to compute in."""
+    words = max(sum(-(-int(slots[name].kind[1:]) // 32) for name in names if name in slots) for names in live.values())
+    return min(MOST_REGISTERS, -(-(words + SPARE_REGISTERS) // 8) * 8)
 
 
 def _turns(blocks: list[Block], lanes: Lanes) -> bool:
@@ -115,7 +128,7 @@ def _instructions(blocks: list[Block]) -> list[Instruction]:
     return [ins for block in blocks for ins in block.body]
 
 
-def _slots(blocks: list[Block], function: Function, lanes: Lanes) -> dict[str, Slot]:
+def _slots(blocks: list[Block], registers: Mapping[str, str], lanes: Lanes) -> dict[str, Slot]:
     """Give every register that occurs its kind and shape."""
     arithmetic: dict[str, set[str]] = {}
     names: dict[str, None] = {}
@@ -132,7 +145,7 @@ def _slots(blocks: list[Block], function: Function, lanes: Lanes) -> dict[str, S
             names.update(dict.fromkeys(effects.read(end.ins)))
     return {
         name: Slot(
-            "i1" if name == effects.CARRY else Emitter.kind(function.registers[name]),
+            "i1" if name == effects.CARRY else Emitter.kind(registers[name]),
             lanes.level.get(name, 0) < VARYING,
             _only(arithmetic.get(name, {""})),
         )
@@ -171,14 +184,14 @@ def _constants(blocks: list[Block]) -> dict[str, int]:
 # ---- variables
 
 
-def place_variables(module: Module, function: Function, numbers: Mapping[str, int]) -> Places:
+def place_variables(module: Module, function: Function, program: Program, numbers: Mapping[str, int]) -> Places:
     """Lay out a kernel's shared, local and parameter space."""
-    variables = [*module.variables.values(), *function.variables.values()]
-    shared, shared_size = _stack([v for v in variables if v.space == "shared" and v.size])
+    variables = [*module.variables.values(), *program.shared]
+    shared, shared_size = stack.lay_out([v for v in variables if v.space == "shared" and v.size])
     dynamic = -(-shared_size // DYNAMIC_ALIGN) * DYNAMIC_ALIGN
     shared |= {v.name: dynamic for v in variables if v.space == "shared" and not v.size}
-    local, local_size = _stack([v for v in function.variables.values() if v.space in ("local", "param")])
-    params, _ = _stack(list(function.parameters))
+    local, local_size = stack.lay_out(program.local)
+    params, _ = stack.lay_out(function.parameters)
     offsets = {
         **{name: ("shared", at) for name, at in shared.items()},
         **{name: ("local", at) for name, at in local.items()},
@@ -187,18 +200,13 @@ def place_variables(module: Module, function: Function, numbers: Mapping[str, in
     return Places(numbers, offsets, shared_size, local_size)
 
 
-def _stack(variables: list[Variable]) -> tuple[dict[str, int], int]:
-    """Put variables one after another and answer offsets and the size of all."""
-    at: dict[str, int] = {}
-    end = 0
-    for variable in variables:
-        end = -(-end // variable.align) * variable.align
-        at[variable.name] = end
-        end += variable.size
-    return at, end
-
-
 def parameter_offsets(function: Function) -> tuple[tuple[int, int], ...]:
     """Answer (offset, size) of each parameter."""
-    at, _ = _stack(list(function.parameters))
+    at, _ = stack.lay_out(function.parameters)
     return tuple((at[variable.name], variable.size) for variable in function.parameters)
+
+
+def static_sizes(module: Module, function: Function) -> tuple[int, int]:
+    """Answer static shared memory of a block and local memory of a thread, in bytes, without compiling."""
+    places = place_variables(module, function, assemble(module, function), {})
+    return places.shared_size, places.local_size

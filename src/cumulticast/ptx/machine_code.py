@@ -4,6 +4,9 @@ Object code is what is kept and cached; it is linked into the process by `link`.
 must be one of the C runtime's: LLVM would resolve an unknown one to address 0, and the first call would be a crash.
 """
 
+# llvmlite has no types: what comes from it is unknown to the checker.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+
 from __future__ import annotations
 
 import struct

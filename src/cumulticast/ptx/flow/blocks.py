@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from cumulticast.ptx.errors import PtxError
 from cumulticast.ptx.flow import effects
@@ -117,17 +118,32 @@ SUSPENDING = {"bar": Reason.BARRIER, "barrier": Reason.BARRIER, "nanosleep": Rea
 RESULT = "barrier_result"  # our own instruction: the value of a bar.red, read after the barrier
 
 
-class Cutter:
-    """Cuts one function. Returns of a function that was called go through ``leave``."""
+class Linkage(Protocol):
+    """Who knows where calls go and where functions return to (flow/calls.py)."""
 
-    def __init__(self, function: Function) -> None:
+    def end_of_function(self, function: Function, block: Block) -> None:
+        """End a block that returns."""
+        ...
+
+    def call(self, function: Function, block: Block, ins: Instruction, following: Block) -> None:
+        """End a block with a call that comes back to ``following``."""
+        ...
+
+
+class Cutter:
+    """Cuts one function, beginning with the block ``entry``."""
+
+    def __init__(self, function: Function, linkage: Linkage, entry: Block) -> None:
         self.function = function
+        self.linkage = linkage
+        self.entry = entry
         self.labels: dict[str, Block] = {}
         self.blocks: list[Block] = []
 
     def cut(self) -> list[Block]:
         """Answer the blocks in the order of the text; the first is where the function begins."""
-        current = self._new()
+        self.blocks.append(self.entry)
+        current = self.entry
         for statement in self.function.body or ():
             if isinstance(statement, Label):
                 target = self._labelled(statement.name)
@@ -136,8 +152,8 @@ class Cutter:
                 self.blocks.append(current)
             else:
                 current = self._instruction(current, statement)
-        current.end = Exit()
-        return self._reached()
+        self.linkage.end_of_function(self.function, current)
+        return list(dict.fromkeys(self.blocks))
 
     def _new(self) -> Block:
         block = Block()
@@ -150,6 +166,8 @@ class Cutter:
     def _instruction(self, block: Block, ins: Instruction) -> Block:
         if effects.gathers(ins):
             return self._gathering(block, ins)
+        if ins.opcode in ("call", "ret"):
+            return self._linked(block, ins)
         end = self._end(ins)
         if end is None:
             block.body.append(ins)
@@ -162,6 +180,21 @@ class Cutter:
             return following
         taken = end.targets[0] if isinstance(end, Jump) else self._holding(end)
         block.end = Branch((taken, following), predicate=ins.guard.name, inverted=ins.inverted)
+        return following
+
+    def _linked(self, block: Block, ins: Instruction) -> Block:
+        """Call or return, around which a guard makes a branch."""
+        following = self._new()
+        if ins.guard is not None:
+            inner = self._new()
+            block.end = Branch((inner, following), predicate=ins.guard.name, inverted=ins.inverted)
+            block, ins = inner, replace(ins, guard=None)
+        if ins.opcode == "ret":
+            self.linkage.end_of_function(self.function, block)
+            return following
+        site = self._new()
+        site.end = Jump((following,))
+        self.linkage.call(self.function, block, ins, site)
         return following
 
     def _after_barrier(self, ins: Instruction, following: Block) -> Block:
@@ -196,7 +229,7 @@ class Cutter:
                 return Jump((self._target(ins, ins.operands[0]),))
             case "brx":
                 return self._table(ins)
-            case "ret" | "exit":
+            case "exit":
                 return Exit()
             case "trap":
                 return Trap(line=ins.line)
@@ -216,11 +249,6 @@ class Cutter:
             raise PtxError(f"{ins.name}: {names} is no .branchtargets list", ins.line)
         choices = tuple(self._labelled(name) for name in self.function.tables[names.name])
         return Table(tuple(dict.fromkeys(choices)), index=index, choices=choices)
-
-    def _reached(self) -> list[Block]:
-        """Leave out what nobody goes to."""
-        seen = reachable(self.blocks[0])
-        return [block for block in dict.fromkeys(self.blocks) if block in seen]
 
 
 def _reason(ins: Instruction) -> Reason:

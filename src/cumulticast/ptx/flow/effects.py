@@ -6,30 +6,17 @@ from cumulticast.ptx.syntax import Address, Instruction, Negated, Operand, Pair,
 
 #: Instructions without a destination whose first operand is no address.
 NO_DESTINATION = frozenset(
-    [
-        "bra",
-        "brx",
-        "call",
-        "ret",
-        "exit",
-        "trap",
-        "brkpt",
-        "pmevent",
-        "nanosleep",
-        "fence",
-        "membar",
-        "setmaxnreg",
-        "griddepcontrol",
-        "cp",
-        "stackrestore",
-    ]
+    (
+        *("bra", "brx", "call", "ret", "exit", "trap", "brkpt", "pmevent", "nanosleep", "fence", "membar"),
+        *("setmaxnreg", "griddepcontrol", "cp", "stackrestore", "assertfail", "device_free"),
+    )
 )
 CARRY = "%cc"
 #: A lane must not go on before the other lanes of its member mask are there.
-GATHERING = frozenset(["shfl", "vote", "match", "redux", "elect"])
-WATCHING = frozenset(["volatile", "relaxed", "acquire", "acq_rel", "mmio", "try_wait", "test_wait"])
+GATHERING = frozenset(("shfl", "vote", "match", "redux", "elect"))
+WATCHING = frozenset(("volatile", "relaxed", "acquire", "acq_rel", "mmio", "try_wait", "test_wait"))
 OTHER_SPACES = frozenset(
-    ["shared", "local", "param", "const", "shared::cta", "shared::cluster", "param::entry", "param::func"]
+    ("shared", "local", "param", "const", "shared::cta", "shared::cluster", "param::entry", "param::func")
 )
 
 

@@ -74,7 +74,7 @@ def lay_out(blocks: list[Block], lanes: Lanes, live: dict[Block, Names], slots: 
     dirty = _dirty(blocks, lanes)
     saved = {block: tuple(sorted(wanted[block] & dirty[block])) for block in groups}
     needed = {b: tuple(sorted(_wanted([b, *lanes.waiting(b)], live))) for b in resumed}
-    at, size = _offsets(sorted(frozenset().union(*wanted.values())), slots, len(places))
+    at, size = _offsets(sorted(frozenset[str]().union(*wanted.values())), slots, len(places))
     return Frame(places, resumed, at, size, saved, needed)
 
 
@@ -91,7 +91,7 @@ def _resumable(block: Block, blocks: list[Block], lanes: Lanes) -> bool:
 
 
 def _wanted(blocks: list[Block], live: dict[Block, Names]) -> frozenset[str]:
-    return frozenset().union(*(live[block] for block in blocks))
+    return frozenset[str]().union(*(live[block] for block in blocks))
 
 
 def _offsets(names: list[str], slots: dict[str, Slot], places: int) -> tuple[dict[str, int], int]:

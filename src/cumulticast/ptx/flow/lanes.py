@@ -29,7 +29,7 @@ VARYING_SPECIALS = ("tid", "laneid", "lanemask_")
 TIMED_SPECIALS = ("clock", "globaltimer", "pm")
 #: Results that are each lane's own, whatever goes in.
 PER_LANE = frozenset(
-    ["atom", "shfl", "match", "mbarrier", "elect", "alloca", "call_result", "ldmatrix", "mma", "wmma", "movmatrix"]
+    ("atom", "shfl", "match", "mbarrier", "elect", "alloca", "vprintf", "device_malloc", "ldmatrix", "mma", "movmatrix")
 )
 #: Results that all members of a warp have in common: only the member mask, the last operand, can make them differ.
 PER_WARP = frozenset(["vote", "redux", "activemask"])
@@ -114,7 +114,7 @@ class Lanes:
 
     def _own(self, ins: Instruction) -> int:
         """Judge what an instruction adds to its operands."""
-        if ins.opcode in PER_LANE:
+        if ins.opcode in PER_LANE or (ins.opcode == "cvta" and "local" in ins.modifiers):
             return VARYING
         if ins.opcode == "ld":
             if "local" in ins.modifiers:

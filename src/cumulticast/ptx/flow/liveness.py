@@ -31,7 +31,7 @@ def live_in(blocks: list[Block]) -> dict[Block, Names]:
     todo = list(blocks)
     while todo:
         block = todo.pop()
-        out: Names = frozenset().union(*(live[target] for target in block.targets))
+        out: Names = frozenset[str]().union(*(live[target] for target in block.targets))
         found = gen[block] | (out - kill[block])
         if found != live[block]:
             live[block] = found

@@ -60,7 +60,7 @@ class Writer:
         if waits_for_lanes(block, self.lanes):
             self.suspensions.gather(block, active)
         waiting = self.lanes.waiting(block)
-        em.blend = frozenset().union(*(self.live[other] for other in waiting))
+        em.blend = frozenset[str]().union(*(self.live[other] for other in waiting))
         mask = em.emit(f"bitcast i32 {active} to <{LANES} x i1>")
         for ins in block.body:
             em.active, em.mask = active, mask

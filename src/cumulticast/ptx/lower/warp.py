@@ -114,8 +114,12 @@ def lower_redux(em: Emitter, ins: Instruction) -> None:
     name, neutral = REDUCTIONS.get(operation) or REDUCTIONS[f"{operation}.{ptx_type}"]
     if not uniform:
         value, group = em.get(ins.operands[1], "i32"), members(em, ins.operands[-1])
-        code = em.const("i32", list(REDUCTIONS).index(operation if operation in REDUCTIONS else f"{operation}.{ptx_type}"))
-        em.set(ins.operands[0], "i32", em.runtime("ptx_redux", ["i32"], [("i32", value), ("i32", group), ("i32", code)])[0])
+        code = em.const(
+            "i32", list(REDUCTIONS).index(operation if operation in REDUCTIONS else f"{operation}.{ptx_type}")
+        )
+        em.set(
+            ins.operands[0], "i32", em.runtime("ptx_redux", ["i32"], [("i32", value), ("i32", group), ("i32", code)])[0]
+        )
         return
     group = members(em, ins.operands[-1])
     with shape(em, vector=True):

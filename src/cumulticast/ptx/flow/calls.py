@@ -1,0 +1,383 @@
+"""A kernel and all device functions that it can call, as one graph of blocks.
+
+Every function's registers and variables get names of their own (``f|%r1``). A call becomes: arguments are copied, the
+number of the call's site goes to a register of the callee's, control goes to its first block; its return goes to the
+site with that number. So a suspension inside of a function is like any other, and lanes may be in different functions.
+
+Functions that can be entered again before they have returned (recursion), or that are called through a pointer, are
+*framed*: their variables lie in a frame on the lane's stack in local memory, and what a caller of such a function still
+needs afterwards is saved there (flow/stack.py). All others have one fixed place for each variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from cumulticast.ptx import rewrite
+from cumulticast.ptx.errors import PtxError
+from cumulticast.ptx.flow import stack
+from cumulticast.ptx.flow.blocks import Block, Cutter, Exit, Jump, Table, Trap
+from cumulticast.ptx.flow.stack import SP, Frame, make
+from cumulticast.ptx.syntax import (
+    Address,
+    Function,
+    Instruction,
+    Integer,
+    Label,
+    Module,
+    Operand,
+    Register,
+    Statement,
+    Symbol,
+    Variable,
+    Vector,
+)
+
+#: Where device functions' addresses begin; nothing is ever mapped there, so a function pointer is good for calls only.
+FUNCTION_BASE = 0x100
+FUNCTION_STEP = 0x10
+#: What the system provides, and the instruction of ours that does it.
+SYSTEM = {"vprintf": "vprintf", "__assertfail": "assertfail", "malloc": "device_malloc", "free": "device_free"}
+
+
+def address_taken(module: Module) -> list[str]:
+    """List the device functions whose address is used."""
+    names: dict[str, None] = {}
+    known = {name for name, function in module.functions.items() if not function.kernel}
+    for variable in module.variables.values():
+        names.update(dict.fromkeys(one.symbol for one in variable.relocations if one.symbol in known))
+    for function in module.functions.values():
+        for ins in _instructions(function):
+            operands = ins.operands if ins.opcode != "call" else ()
+            names.update(dict.fromkeys(o.name for o in operands if isinstance(o, Symbol) and o.name in known))
+    return list(names)
+
+
+def function_addresses(module: Module) -> Mapping[str, int]:
+    """Answer the address that a pointer to each device function holds."""
+    return {name: FUNCTION_BASE + FUNCTION_STEP * n for n, name in enumerate(address_taken(module))}
+
+
+def _instructions(function: Function) -> list[Instruction]:
+    return [one for one in function.body or () if isinstance(one, Instruction)]
+
+
+@dataclass(slots=True)
+class Program:
+    """What `assemble` makes.
+
+    Attributes
+    ----------
+    blocks
+        Not in order yet; the first is where the kernel begins.
+    registers
+        Types by name.
+    shared, local
+        Variables of the functions' bodies, each with a name of its own.
+    stack
+        Whether calls take room on the lane's stack.
+    """
+
+    blocks: list[Block] = field(default_factory=list[Block])
+    registers: dict[str, str] = field(default_factory=dict[str, str])
+    shared: list[Variable] = field(default_factory=list[Variable])
+    local: list[Variable] = field(default_factory=list[Variable])
+    stack: bool = False
+
+
+class Assembler:
+    """Assembles one kernel."""
+
+    def __init__(self, module: Module, kernel: Function) -> None:
+        self.module = module
+        self.kernel = kernel
+        self.program = Program()
+        self.entries: dict[str, Block] = {}
+        self.returns: dict[str, list[Block]] = {}
+        self.sites: dict[str, list[Block]] = {}
+        self.frames: dict[str, Frame] = {}
+        self.saves: list[stack.Save] = []
+        self.strays: list[Block] = []
+
+    def assemble(self) -> Program:
+        """Answer the whole graph."""
+        functions = self._reached()
+        framed = stack.framed(functions, self._callees)
+        self.frames = {name: Frame(functions[name]) for name in framed}
+        self.program.stack = bool(framed)
+        for function in functions.values():
+            self._declare(function)
+        for function in functions.values():
+            self.entries[function.name] = Block()
+        for function in functions.values():
+            self._cut(function)
+        self.program.blocks += self.strays
+        for name in functions:
+            self._connect_returns(name)
+        if framed:
+            self.program.registers[SP] = "b64"
+            start = [make("mov", "u64", Register(SP), Integer(stack.size_of(self.program.local)))]
+            self.entries[self.kernel.name].body[:0] = start
+            stack.save_what_lives(self.program.blocks, self.saves, self.program.registers, self.frames)
+        return self.program
+
+    # ---- which functions
+
+    @cached_property
+    def _taken(self) -> list[str]:
+        return address_taken(self.module)
+
+    def _reached(self) -> dict[str, Function]:
+        found = {self.kernel.name: self.kernel}
+        todo = [self.kernel]
+        while todo:
+            for name in self._callees(todo.pop()):
+                if name not in found:
+                    found[name] = self._defined(name)
+                    todo.append(found[name])
+        return found
+
+    def _callees(self, function: Function) -> list[str]:
+        names: dict[str, None] = {}
+        for ins in _instructions(function):
+            if ins.opcode != "call":
+                continue
+            target = _call_target(ins)
+            if isinstance(target, Symbol):
+                if target.name not in SYSTEM:
+                    names[self._alias(target.name)] = None
+            else:
+                names.update(dict.fromkeys(self._taken))
+        return list(names)
+
+    def _alias(self, name: str) -> str:
+        return self.module.aliases.get(name, name)
+
+    def _defined(self, name: str) -> Function:
+        function = self.module.functions.get(name)
+        if function is None or function.body is None:
+            raise PtxError(f"unresolved function {name}", function.line if function else 0)
+        return function
+
+    # ---- names
+
+    def _name(self, function: Function, name: str) -> str:
+        return name if function.kernel else f"{function.name}|{name}"
+
+    def _declare(self, function: Function) -> None:
+        program = self.program
+        program.registers.update({self._name(function, n): kind for n, kind in function.registers.items()})
+        program.registers[self.return_register(function.name)] = "b32"
+        formals = () if function.kernel else (*function.parameters, *function.returns)
+        frame = self.frames.get(function.name)
+        for variable in (*function.variables.values(), *formals):
+            renamed = replace(variable, name=self._name(function, variable.name))
+            if variable.space == "shared":
+                program.shared.append(renamed)
+            elif variable.space == "reg":
+                program.registers[renamed.name] = variable.type
+            elif frame is None:
+                program.local.append(renamed)
+        if frame is not None:
+            program.registers[frame.pointer] = "b64"
+
+    @staticmethod
+    def return_register(name: str) -> str:
+        """Answer the register that says where a function returns to."""
+        return f"{name}|%return"
+
+    # ---- bodies
+
+    def _cut(self, function: Function) -> None:
+        renamed = replace(function, body=[self._statement(function, one) for one in function.body or ()])
+        cutter = Cutter(renamed, self, self.entries[function.name])
+        blocks = cutter.cut()
+        frame = self.frames.get(function.name)
+        if frame is not None:
+            blocks[0].body[:0] = frame.enter()
+        self.program.blocks += blocks
+
+    def _statement(self, function: Function, one: Statement) -> Statement:
+        if isinstance(one, Label):
+            return one
+        variables = {*function.variables, *(v.name for v in (*function.parameters, *function.returns))}
+
+        def symbol(name: str) -> str:
+            return self._name(function, name) if name in variables else name
+
+        if one.opcode in ("bra", "brx", "call"):  # labels are the function's; a call's variables are named later
+            return rewrite.instruction(one, lambda name: self._name(function, name), lambda name: name)
+        renamed = rewrite.instruction(one, lambda name: self._name(function, name), symbol)
+        return self._placed(function, self._local(function, renamed))
+
+    def _local(self, function: Function, ins: Instruction) -> Instruction:
+        """Parameters of functions and arguments of calls are variables in local memory."""
+        words = ("param", "param::func")
+        if not any(word in ins.modifiers for word in words):
+            return ins
+        formals = {variable.name for variable in function.parameters}
+        bases = [o.base.name for o in ins.operands if isinstance(o, Address) and isinstance(o.base, Symbol)]
+        if function.kernel and "param::func" not in ins.modifiers and (not bases or bases[0] in formals):
+            return ins
+        return replace(ins, modifiers=tuple("local" if word in words else word for word in ins.modifiers))
+
+    def _placed(self, function: Function, ins: Instruction) -> Instruction:
+        """In a framed function variables are found from the frame pointer; pointers to functions are numbers."""
+        frame = self.frames.get(function.name)
+        addresses = function_addresses(self.module) if ins.opcode in ("mov", "st", "cvta") else {}
+
+        def place(one: Operand) -> Operand:
+            if isinstance(one, Symbol) and one.name in addresses:
+                return Integer(addresses[one.name])
+            return one if frame is None else frame.place(one)
+
+        return replace(ins, operands=tuple(place(one) for one in ins.operands))
+
+    # ---- what the cutter asks
+
+    def end_of_function(self, function: Function, block: Block) -> None:
+        """End a block that returns."""
+        if function.kernel:
+            block.end = Exit()
+            return
+        frame = self.frames.get(function.name)
+        if frame is not None:
+            block.body += frame.leave()
+        self.returns.setdefault(function.name, []).append(block)
+
+    def call(self, function: Function, block: Block, ins: Instruction, following: Block) -> None:
+        """End a block with a call; ``following`` is where it comes back to."""
+        target = _call_target(ins)
+        if isinstance(target, Symbol) and target.name in SYSTEM:
+            block.body += self._system_call(function, ins, target.name)
+            block.end = Jump((following,))
+            return
+        if isinstance(target, Symbol):
+            callees = [self._defined(self._alias(target.name))]
+        else:
+            callees = [self.module.functions[name] for name in self._taken]
+        caller, framed = self.frames.get(function.name), callees[:1] and callees[0].name in self.frames
+        arguments, results = _lists(ins)
+        if callees:
+            block.body += self._pass(function, callees[0], arguments, to_callee=True)
+        if caller is not None and framed:
+            save = stack.Save(caller, block, following)
+            self.saves.append(save)
+            before, after = stack.mark(save)
+            block.body.append(before)
+            following.body.append(after)
+        for callee in callees:
+            number = len(self.sites.setdefault(callee.name, []))
+            self.sites[callee.name].append(following)
+            register = Register(self.return_register(callee.name))
+            block.body.append(make("mov", "u32", register, Integer(number)))
+        if callees:
+            following.body += self._pass(function, callees[0], results, to_callee=False)
+        if isinstance(target, Symbol):
+            block.end = Jump((self.entries[callees[0].name],))
+        else:
+            self._indirect(block, target, [self.entries[callee.name] for callee in callees], ins.line)
+
+    def _indirect(self, block: Block, target: Operand, entries: list[Block], line: int) -> None:
+        """Go to the function whose address a register holds; an address that is no function's ends the kernel."""
+        wide, narrow = Register("%callee"), Register("%callee.index")
+        self.program.registers.update({wide.name: "b64", narrow.name: "b32"})
+        block.body += [
+            make("sub", "s64", wide, target, Integer(FUNCTION_BASE)),
+            make("shr", "u64", wide, wide, Integer(FUNCTION_STEP.bit_length() - 1)),
+            make("min", "u64", wide, wide, Integer(len(entries))),
+            make("cvt", "u32.u64", narrow, wide),
+        ]
+        wrong = Block(end=Trap(line=line))
+        self.strays.append(wrong)
+        choices = (*entries, wrong)
+        block.end = Table(tuple(dict.fromkeys(choices)), index=narrow, choices=choices)
+
+    def _connect_returns(self, name: str) -> None:
+        sites = tuple(self.sites.get(name, ()))
+        for block in self.returns.get(name, ()):
+            if len(set(sites)) == 1:
+                block.end = Jump((sites[0],))
+            elif sites:
+                index = Register(self.return_register(name))
+                block.end = Table(tuple(dict.fromkeys(sites)), index=index, choices=sites)
+            else:
+                block.end = Exit()
+
+    # ---- arguments and results
+
+    def _pass(
+        self, function: Function, callee: Function, given: tuple[Operand, ...], *, to_callee: bool
+    ) -> list[Instruction]:
+        """Copy arguments to the callee's parameters, or its results to the caller's variables."""
+        formals = callee.parameters if to_callee else callee.returns
+        frame = self.frames.get(callee.name)
+        found: list[Instruction] = []
+        for formal, actual in zip(formals, given, strict=False):
+            theirs: Operand = Symbol(self._name(callee, formal.name))
+            if formal.space == "reg":
+                register = Register(theirs.name)
+                pair = (register, actual) if to_callee else (actual, register)
+                found.append(make("mov", f"b{8 * formal.size}", *pair))
+                continue
+            if frame is not None:
+                theirs = Address(Register(SP), frame.offsets[formal.name])
+            mine = self._variable(function, actual)
+            source, target = (mine, theirs) if to_callee else (theirs, mine)
+            found += stack.copy(target, source, formal, self.program.registers)
+        return found
+
+    def _variable(self, function: Function, operand: Operand) -> Operand:
+        if not isinstance(operand, Symbol):
+            raise PtxError(f"argument {operand} of a call is no variable", function.line)
+        frame = self.frames.get(function.name)
+        symbol = Symbol(self._name(function, operand.name), operand.offset)
+        return symbol if frame is None else frame.place(symbol)
+
+    def _system_call(self, function: Function, ins: Instruction, name: str) -> list[Instruction]:
+        """Do what the system provides: arguments are read, and the result stored, as the callee would."""
+        arguments, results = _lists(ins)
+        found: list[Instruction] = []
+        operands: list[Operand] = []
+        declared = self.module.functions[name]
+        for number, (formal, actual) in enumerate(zip(declared.parameters, arguments, strict=False)):
+            register = Register(f"%system.{number}.{8 * formal.size}")
+            self.program.registers[register.name] = f"b{8 * formal.size}"
+            address = stack.address(self._variable(function, actual))
+            found.append(make("ld", f"local.b{8 * formal.size}", register, address))
+            operands.append(register)
+        if not results:
+            return [*found, replace(make(SYSTEM[name], "", *operands), line=ins.line)]
+        size = declared.returns[0].size
+        result = Register(f"%system.result.{8 * size}")
+        self.program.registers[result.name] = f"b{8 * size}"
+        call = replace(make(SYSTEM[name], "", result, *operands), line=ins.line)
+        store = make("st", f"local.b{8 * size}", stack.address(self._variable(function, results[0])), result)
+        return [*found, call, store]
+
+
+def _call_target(ins: Instruction) -> Operand:
+    """Answer what a call calls: a symbol or a register."""
+    return next(one for one in ins.operands if not isinstance(one, Vector))
+
+
+def _lists(ins: Instruction) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
+    """Answer (arguments, results) of a call; a result list stands before the target."""
+    at = ins.operands.index(_call_target(ins))
+    before, after = ins.operands[:at], ins.operands[at + 1 :]
+    results = before[0].elements if before and isinstance(before[0], Vector) else ()
+    arguments = after[0].elements if after and isinstance(after[0], Vector) else ()
+    return arguments, results
+
+
+def assemble(module: Module, kernel: Function) -> Program:
+    """Answer a kernel with all that it calls.
+
+    Raises
+    ------
+    PtxError
+        218: a function that is nowhere.
+    """
+    return Assembler(module, kernel).assemble()
