@@ -129,6 +129,10 @@ class Assembler:
     def _taken(self) -> list[str]:
         return address_taken(self.module)
 
+    @cached_property
+    def _addresses(self) -> Mapping[str, int]:
+        return function_addresses(self.module)
+
     def _reached(self) -> dict[str, Function]:
         found = {self.kernel.name: self.kernel}
         todo = [self.kernel]
@@ -226,7 +230,7 @@ class Assembler:
     def _placed(self, function: Function, ins: Instruction) -> Instruction:
         """In a framed function variables are found from the frame pointer; pointers to functions are numbers."""
         frame = self.frames.get(function.name)
-        addresses = function_addresses(self.module) if ins.opcode in ("mov", "st", "cvta") else {}
+        addresses = self._addresses
 
         def place(one: Operand) -> Operand:
             if isinstance(one, Symbol) and one.name in addresses:
