@@ -130,7 +130,8 @@ def bound(state: State, wish: BindWish) -> None:
     multicast.slot = True
     made = Bind(device, wish.mc_offset, wish.size, source.memory, source.offset, headroom(source))
     multicast.binds.append(made)
-    multicast.vanished = [b for b in multicast.vanished if (b.device, b.mc_offset) != (device, wish.mc_offset)]
+    if len(state.world.processes) == 1:  # what others had there before, they may still unbind
+        multicast.vanished = [b for b in multicast.vanished if (b.device, b.mc_offset) != (device, wish.mc_offset)]
 
 
 def unbind(state: State, mc: int, dev: int, mc_offset: int, size: int) -> set[int]:
@@ -162,7 +163,11 @@ def find_bind(multicast: Multicast, device: int, mc_offset: int) -> Bind | None:
 
 
 def unbound(state: State, mc: int, dev: int, mc_offset: int) -> None:
-    multicast, place = state.handles[mc].thing, (state.index(dev), mc_offset)
-    multicast.binds = [b for b in multicast.binds if (b.device, b.mc_offset) != place]
-    multicast.vanished = [b for b in multicast.vanished if (b.device, b.mc_offset) != place]
+    multicast, device = state.handles[mc].thing, state.index(dev)
+    here = find_bind(multicast, device, mc_offset)
+    if here is not None:
+        multicast.binds.remove(here)
+    else:
+        gone = next(b for b in multicast.vanished if (b.device, b.mc_offset) == (device, mc_offset))
+        multicast.vanished.remove(gone)
     state.settle()
