@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cumulticast.ptx import layout
-from cumulticast.ptx.lower import address, memory, memory_calls
+from cumulticast.ptx.lower import address, memory, memory_calls, multimem_ir
 from cumulticast.ptx.lower.access_ir import Access, Space
 from cumulticast.ptx.lower.atomics import operation_of
 from cumulticast.ptx.lower.elements import element_of
@@ -39,16 +39,32 @@ def lower_ld_reduce(em: Emitter, ins: Instruction) -> None:
     access, kind = _access(ins, write=False), em.kind(ins.types[-1])
     uniform = not em.vector
     with address.once(em):
-        words = [memory_calls.word(access.space, access.bytes, layout.RIGHT_READ), _code(em, ins, access)]
-        where = memory_calls.raw64(em, ins.operands[1], access.space)
-        (room,) = memory_calls.call_lanes(em, "ptx_multimem_load", words, where, [Data(access.bytes, "old")])
-        wide = em.emit(f"load {access.wide}, ptr {room}, align 64")
+        wide = _load(em, ins, access)
         registers = memory.elements(ins.operands[0])
         parts = memory.split(em, access, wide, kind, len(registers))
     if ins.has("acquire"):
         em.do("fence acquire")
     for register, part in zip(registers, parts, strict=True):
         em.set(register, kind, _first_active(em, kind, part) if uniform else part)
+
+
+def _load(em: Emitter, ins: Instruction, access: Access) -> str:
+    where, code = memory_calls.raw64(em, ins.operands[1], access.space), _code(em, ins, access)
+    element, operation = element_of(ins.types[-1], operation_of(em, ins))[0], operation_of(em, ins)
+    if multimem_ir.combines(element, operation):
+        reduction = multimem_ir.Reduction(access, element, operation, code)
+        if reduction.name not in em.defined:
+            em.declared.add(multimem_ir.SEGMENT)
+            em.declare("void @ptx_multimem_load(ptr, i32, i32, i32, i32, ptr, ptr)")
+            em.define(reduction.name, multimem_ir.load_function(reduction))
+        return em.emit(f"call {access.wide} @{reduction.name}({_arguments(em, where)})")
+    words = [access.word, code]
+    (room,) = memory_calls.call_lanes(em, "ptx_multimem_load", words, where, [Data(access.bytes, "old")])
+    return em.emit(f"load {access.wide}, ptr {room}, align 64")
+
+
+def _arguments(em: Emitter, where: str) -> str:
+    return f"ptr {em.warp}, i32 {em.number}, i32 {em.active}, <{layout.LANES} x i64> {where}"
 
 
 def _first_active(em: Emitter, kind: str, vector: str) -> str:
@@ -65,10 +81,14 @@ def lower_multimem_st(em: Emitter, ins: Instruction) -> None:
     if ins.has("release"):
         em.do("fence release")
     with address.once(em):
-        words = [memory_calls.word(access.space, access.bytes, layout.RIGHT_WRITE)]
+        name = multimem_ir.store_name(access)
+        if name not in em.defined:
+            em.declared.add(multimem_ir.SEGMENT)
+            em.declare("void @ptx_multimem_store(ptr, i32, i32, i32, ptr, ptr)")
+            em.define(name, multimem_ir.store_function(access))
         where = memory_calls.raw64(em, ins.operands[0], access.space)
-        data = _data(em, access, ins.operands[1], kind)
-        memory_calls.call_lanes(em, "ptx_multimem_store", words, where, [data])
+        value = _data(em, access, ins.operands[1], kind).value
+        em.do(f"call void @{name}({_arguments(em, where)}, {access.wide} {value})")
 
 
 @lowers("multimem.red")

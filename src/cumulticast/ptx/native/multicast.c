@@ -45,6 +45,15 @@ const struct ptx_segment *ptx_segment_of(const struct ptx_warp *warp, uint64_t a
     return segment && segment->usable ? segment : NULL;
 }
 
+/* For machine code that works on one stretch itself; it knows where the fields are. */
+const struct ptx_segment *ptx_even_segment(const struct ptx_warp *warp, uint64_t address, uint32_t size) {
+    const struct ptx_segment *segment = ptx_segment_of(warp, address, size);
+    return segment && !segment->bases ? segment : NULL;
+}
+_Static_assert(offsetof(struct ptx_segment, begin) == 0 && offsetof(struct ptx_segment, base) == 16 &&
+                   offsetof(struct ptx_segment, stride) == 24 && offsetof(struct ptx_segment, replicas) == 40,
+               "lower/multimem_ir.py counts on it");
+
 static const struct ptx_hole *hole_at(const struct ptx_multicast *table, uint64_t address, uint32_t size) {
     for (uint64_t i = 0; i < table->hole_count; i++)
         if (table->holes[i].begin < address + size && address < table->holes[i].end) return &table->holes[i];

@@ -2,7 +2,7 @@
 #include "multicast.h"
 #include "small_floats.h"
 
-/* The first active address and segment when all lanes are on and make one stretch within one segment, evenly apart. */
+/* The segment when all lanes are on and make one stretch within one segment, evenly apart. */
 static const struct ptx_segment *whole(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t size,
                                        const uint64_t *address) {
     uint64_t differ = (uint64_t)(active != UINT32_MAX) | (address[0] & (size - 1));
@@ -25,17 +25,13 @@ static inline void put(char *place, const char *data, uint32_t size) {
     }
 }
 
+/* Lanes that are not one stretch: that is machine code's own. */
 void ptx_multimem_store(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, const uint64_t *address,
                         const void *data) {
     const uint32_t size = PTX_WHAT_SIZE(what);
-    const struct ptx_segment *segment = whole(warp, number, active, size, address);
-    if (segment) {
-        for (uint32_t i = 0; i < segment->replicas; i++)
-            memcpy(ptx_replica(segment, address[0], i), data, (size_t)size * PTX_LANES);
-        return;
-    }
+    warp->instruction = number;
     PTX_EACH_LANE(lane, active) {
-        segment = ptx_segment(warp, number, lane, address[lane], size);
+        const struct ptx_segment *segment = ptx_segment(warp, number, lane, address[lane], size);
         for (uint32_t i = 0; i < segment->replicas; i++)
             put(ptx_replica(segment, address[lane], i), (const char *)data + lane * size, size);
     }
