@@ -22,7 +22,7 @@ _BITWISE = {Operation.ADD: "add", Operation.AND: "and", Operation.OR: "or", Oper
 
 def combines(element: Element, operation: Operation) -> bool:
     """Tell whether IR does the arithmetic; the 16- and 8-bit floats are multimem.c's."""
-    return element in _FLOATS and operation is Operation.ADD or element in range(Element.U32, Element.S64 + 1)
+    return (element in _FLOATS and operation is Operation.ADD) or element in range(Element.U32, Element.S64 + 1)
 
 
 @dataclass(frozen=True, slots=True)
