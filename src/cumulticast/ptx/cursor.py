@@ -68,7 +68,9 @@ class Cursor:
         return self.texts[self.at - 1]
 
     def name(self) -> str:
-        """Step over an identifier and give it."""
+        """Step over an identifier and give it; ``_`` names nothing."""
+        if self.text == "_":
+            self.wrong("a name")
         return self.next_of("word", "a name")
 
     def skip_past(self, text: str) -> None:

@@ -16,6 +16,10 @@ from .syntax import SPACES, TYPE_BITS, Variable
 _OPAQUE = (".texref", ".samplerref", ".surfref")
 _SPACE_WORDS = frozenset(f".{space}" for space in SPACES)
 _WIDTHS = {".v2": 2, ".v4": 4, ".v8": 8}
+#: No variable is declared with the formats that only instructions know.
+_TYPES = frozenset(
+    [*(f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64)), "b128", "f16", "f16x2", "f32", "f64"]
+)
 _MOST_DIMENSIONS = 32
 _LARGEST = 1 << 40
 
@@ -60,11 +64,15 @@ def _kind_word(cursor: Cursor, result: Kind) -> None:
         _pointer(cursor)
     elif word in _WIDTHS and not result.type:
         result.width = _WIDTHS[word]
-    elif word[1:] in TYPE_BITS and not result.type:
+    elif word[1:] in _types(result.space) and not result.type:
         result.type = word[1:]
     else:
         cursor.at -= 1
         cursor.wrong("a type, .align or a name")
+
+
+def _types(space: str) -> frozenset[str]:
+    return _TYPES | {"pred"} if space == "reg" else _TYPES
 
 
 def _alignment(cursor: Cursor) -> int:
@@ -124,12 +132,14 @@ def parameters(cursor: Cursor) -> tuple[tuple[int, Variable], ...]:
 
 
 def _declarator(cursor: Cursor, kind_: Kind, linkage: str) -> Variable:
-    line, name = cursor.line, cursor.name()
+    line, name = cursor.line, cursor.next_of("word", "a name")
     at, dimensions = cursor.at, _dimensions(cursor)
     filling = None
     if cursor.take("="):
         filling = _initial(cursor, kind_, dimensions)
     size = _size(kind_, dimensions, filling)
+    if not size and linkage != "extern" and kind_.space != "param":
+        cursor.fail(f"{name} has no size: only an .extern variable leaves it open", at)
     if size > _LARGEST:
         cursor.fail(f"{name} is too large: {size} bytes", at)
     return Variable(

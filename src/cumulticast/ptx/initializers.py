@@ -11,7 +11,8 @@ from . import constants, expressions
 from .cursor import Cursor
 from .syntax import TYPE_BITS, Float, Relocation
 
-_HALVES = {"f16": "<e", "f32": "<f", "f64": "<d"}
+#: Types whose initial values are floating constants; the packed and half ones take none.
+FLOATS = ("f16", "f16x2", "f32", "f64")
 
 
 @dataclass(slots=True)
@@ -74,6 +75,8 @@ def _level(cursor: Cursor, filling: Filling, dimensions: list[int], level: int, 
             cursor.expect(",")
         if limit is not None and place >= limit:
             cursor.fail("more initial values than the array has elements")
+        if level + 1 < len(dimensions) and cursor.text != "{":
+            cursor.fail("an inner dimension of the array needs braces of its own")
         if cursor.take("{"):
             place = _nested(cursor, filling, dimensions, level, place)
         else:
@@ -92,7 +95,7 @@ def _nested(cursor: Cursor, filling: Filling, dimensions: list[int], level: int,
 def _element(cursor: Cursor, filling: Filling, place: int) -> None:
     if cursor.kind == "word" and cursor.text not in expressions.NAMED:
         at = cursor.at
-        if filling.size < 4:
+        if filling.size < 8:
             cursor.fail(f"an address does not fit into .{filling.type}", at)
         filling.relocations.append(_address(cursor, place * filling.size, filling.size))
         return
@@ -115,7 +118,7 @@ def _address(cursor: Cursor, at: int, size: int) -> Relocation:
 
 
 def _offset(cursor: Cursor) -> int:
-    return expressions.whole(cursor) if cursor.text in ("+", "-") else 0
+    return expressions.whole(cursor) if cursor.take("+") else 0
 
 
 def _masked(cursor: Cursor, filling: Filling, place: int) -> None:
@@ -142,21 +145,20 @@ def _byte_of(mask: int) -> int | None:
 
 
 def encode(cursor: Cursor, at: int, value: constants.Constant, type_: str) -> bytes:
-    """Give the bytes of a constant in a variable of this type."""
+    """Give the bytes of a constant in a variable of this type: integers in integers, floats in floats, both in bits."""
     size = TYPE_BITS[type_] // 8
-    if not isinstance(value, Float):
-        if type_ in _HALVES:
-            value = constants.decimal(float(value.value))
-        else:
-            return (value.value & (1 << 8 * size) - 1).to_bytes(size, "little")
-    return _float_bytes(cursor, at, value, type_, size)
+    if isinstance(value, Float):
+        return _float_bytes(cursor, at, value, type_, size)
+    if type_ in FLOATS:
+        cursor.fail(f"an integer does not initialise .{type_}: write it with a point, or as 0f…, 0d…", at)
+    return (value.value & (1 << 8 * size) - 1).to_bytes(size, "little")
 
 
 def _float_bytes(cursor: Cursor, at: int, value: Float, type_: str, size: int) -> bytes:
-    if value.single and size == 4:
-        return value.bits.to_bytes(4, "little")
-    if not value.single and size == 8:
-        return value.bits.to_bytes(8, "little")
-    if type_ not in _HALVES:
-        cursor.fail(f"a floating constant does not fit into .{type_}", at)
-    return constants.round_to(value, _HALVES[type_])
+    if type_ not in ("b32", "b64", "f32", "f64"):
+        cursor.fail(f"a floating constant does not initialise .{type_}", at)
+    if value.single and size == 8 and type_ == "f64":
+        return constants.round_to(value, "<d")
+    if value.single:
+        return value.bits.to_bytes(size, "little")
+    return constants.round_to(value, "<f" if size == 4 else "<d")

@@ -155,7 +155,7 @@ def _register(cursor: Cursor, scope: Scope) -> Register:
 
 
 def _symbol(cursor: Cursor, symbol: Symbol, variable: Variable | None) -> Symbol:
-    """Read what may follow a symbol: ``+ 8``, ``- 8``, ``[3]`` (an index of elements)."""
+    """Read what may follow a symbol: ``+ 8``, ``[3]`` (an index of elements)."""
     if cursor.text == "[" and variable is not None:
         cursor.at += 1
         index = expressions.whole(cursor)
@@ -166,9 +166,8 @@ def _symbol(cursor: Cursor, symbol: Symbol, variable: Variable | None) -> Symbol
 
 
 def _offset(cursor: Cursor) -> int:
-    if cursor.text not in ("+", "-"):
-        return 0
-    return expressions.whole(cursor)
+    """Read ``+ 8``; ``- 8`` is written ``+ -8``."""
+    return expressions.whole(cursor) if cursor.take("+") else 0
 
 
 def _address(cursor: Cursor, scope: Scope) -> Address:

@@ -14,6 +14,7 @@ from .scopes import Binding, Names, Scope
 from .syntax import Function, Module, Register, Symbol, Variable
 
 _LINKAGES = {".extern": "extern", ".visible": "visible", ".weak": "weak", ".common": "common"}
+_OPTIONS = ("debug", "texmode_unified", "texmode_independent", "map_f64_to_f32")
 _SPACES = {".global": "global", ".const": "const", ".shared": "shared"}
 
 
@@ -26,8 +27,8 @@ def parse(text: str | bytes) -> Module:
         200 when no PTX is recognised, 218 with the line for whatever else is wrong.
     """
     tokens = tokenize(_decode(text))
-    if ".version" not in tokens.texts:
-        raise PtxError("no PTX is recognised: there is no .version directive", status=INVALID_IMAGE)
+    if tokens.texts[:1] != [".version"] or tokens.kinds[1] != "number":
+        raise PtxError("no PTX is recognised: it begins with .version, as in .version 9.0", status=INVALID_IMAGE)
     return _Parser(tokens).module
 
 
@@ -47,7 +48,6 @@ class _Parser:
         self.module = self._head()
         while self.cursor.kind != "end":
             self._top()
-        self._resolve_initial_addresses()
 
     # ---- the head
 
@@ -65,7 +65,8 @@ class _Parser:
         cursor = self.cursor
         at, target = cursor.at, cursor.name()
         while cursor.take(","):
-            cursor.name()
+            if cursor.name() not in _OPTIONS:
+                cursor.fail(f"unknown option {shorten(cursor.texts[cursor.at - 1])!r} of .target", cursor.at - 1)
         if not target.startswith("sm_"):
             cursor.fail(f"{shorten(target)!r} is no target; one looks like sm_90", at)
         return target
@@ -99,7 +100,7 @@ class _Parser:
 
     def _declaration(self) -> None:
         cursor, linkage = self.cursor, ""
-        while cursor.text in _LINKAGES:
+        if cursor.text in _LINKAGES:
             linkage = _LINKAGES[cursor.text]
             cursor.at += 1
         word = cursor.text
@@ -119,9 +120,17 @@ class _Parser:
             if known is not None and "extern" in (known.linkage, linkage):
                 self._again(known, variable, at)
                 continue
+            self._resolve(variable)
             self.scope.declare(self.cursor, variable.name, Binding(Symbol(variable.name), at, variable), at)
             self.names.taken.add(variable.name)
             self.module.variables[variable.name] = variable
+
+    def _resolve(self, variable: Variable) -> None:
+        """Find what the initial values of a variable point at: it stands before."""
+        for relocation in variable.relocations:
+            if self.scope.find(relocation.symbol, self.cursor.at) is None:
+                reason = f"unknown symbol {relocation.symbol!r} in the initial values of {variable.name!r}"
+                raise PtxError(reason, variable.line)
 
     def _again(self, known: Variable, variable: Variable, at: int) -> None:
         """Take a second declaration of a variable: one of the two is ``.extern``."""
@@ -187,16 +196,6 @@ class _Parser:
             target = Symbol(variable.name)
         scope.names.taken.add(variable.name)
         scope.declare(self.cursor, variable.name, Binding(target, at, variable), at)
-
-    # ---- at the end
-
-    def _resolve_initial_addresses(self) -> None:
-        known = self.module.variables.keys() | self.module.functions.keys() | self.module.aliases.keys()
-        for variable in self.module.variables.values():
-            for relocation in variable.relocations:
-                if relocation.symbol not in known:
-                    reason = f"unknown symbol {relocation.symbol!r} in the initial values of {variable.name!r}"
-                    raise PtxError(reason, variable.line)
 
 
 def _bare(given: tuple[tuple[int, Variable], ...]) -> tuple[Variable, ...]:

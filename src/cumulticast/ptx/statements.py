@@ -99,8 +99,10 @@ class Body:
         cursor, at = self.cursor, self.cursor.at
         name = cursor.name()
         unique = self.scope.names.unique(name)
-        self.scope.declare(cursor, name, Binding(Symbol(unique), -1), at)
         cursor.at += 1
+        # A table or prototype counts from where it stands on, a label everywhere in its block (ptxas).
+        since = cursor.at if cursor.text in _LABELLED else -1
+        self.scope.declare(cursor, name, Binding(Symbol(unique), since), at)
         if cursor.text in _LABELLED:
             self._labelled(unique)
         else:
@@ -119,22 +121,20 @@ class Body:
         cursor = self.cursor
         if directives.skip_debug(cursor):
             return
-        linkage = "extern" if cursor.take(".extern") else ""
         word = cursor.text
         if word == ".reg":
             cursor.at += 1
             registers(cursor, self.scope)
         elif word in _DATA_SPACES:
             cursor.at += 1
-            self._variables(_DATA_SPACES[word], linkage)
+            self._variables(_DATA_SPACES[word])
         else:
             cursor.fail(f"unknown directive {shorten(word)!r} in a function")
 
-    def _variables(self, space: str, linkage: str) -> None:
+    def _variables(self, space: str) -> None:
         kind = declarations.kind(self.cursor, space)
-        for at, variable in declarations.declarators(self.cursor, kind, linkage):
-            everywhere = space in ("global", "const") or linkage == "extern"
-            (self._static if everywhere else self._own)(at, variable)
+        for at, variable in declarations.declarators(self.cursor, kind):
+            (self._static if space in ("global", "const") else self._own)(at, variable)
 
     def _own(self, at: int, variable: Variable) -> None:
         variable = renamed(variable, self.scope.names.unique(variable.name))
