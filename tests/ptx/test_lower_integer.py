@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from grouped import Case, check
 from integer_model import bits, letter, limited, number, of_halves, of_numbers, width
+from straight import run
 
 ALL = ("u16", "u32", "u64", "s16", "s32", "s64")
 SIGNED = ("s16", "s32", "s64")
@@ -124,3 +126,19 @@ def divisions() -> list[Case]:
 @pytest.mark.parametrize("cases", [sums, choices, products, wide_products, products24, divisions])
 def test_against_python(cases: Callable[[], list[Case]], uniform: bool) -> None:
     check(cases(), uniform=uniform)
+
+
+@pytest.mark.parametrize("ptx_type", ["s32", "s64", "u32", "s16"])
+def test_lanes_that_take_no_part_do_not_trap(ptx_type: str) -> None:
+    """x86 would trap on the divisors of the others: 0, and -1 of the least number."""
+    bits_of, active = width(ptx_type), 0x0F0F00FF
+    lanes = np.array([active >> lane & 1 for lane in range(32)], bool)
+    odd = np.arange(32) % 2 == 1
+    least, ones = 1 << (bits_of - 1), (1 << bits_of) - 1
+    a = np.where(lanes, 1000 + np.arange(32), least).astype(f"u{bits_of // 8}")
+    b = np.where(lanes, 7, np.where(odd, 0, ones)).astype(f"u{bits_of // 8}")
+    declared = f".reg .b{bits_of} %a, %b, %d, %e;"
+    body = f"div.{ptx_type} %d, %a, %b; rem.{ptx_type} %e, %a, %b;"
+    out = run(declared, body, {"%a": a, "%b": b}, ["%d", "%e"], active=active)
+    assert np.array_equal(out["%d"][lanes], a[lanes] // 7)
+    assert np.array_equal(out["%e"][lanes], a[lanes] % 7)

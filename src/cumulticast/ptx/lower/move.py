@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cumulticast.ptx.lower.emitter import Emitter, lowers
-from cumulticast.ptx.lower.integer_types import bits_of, integer_type, is_signed, join, split
+from cumulticast.ptx.lower.integer_types import bits_of, integer_type, join, split
 from cumulticast.ptx.syntax import Instruction, Operand, Special, Symbol, Vector
 
 
@@ -11,13 +11,12 @@ from cumulticast.ptx.syntax import Instruction, Operand, Special, Symbol, Vector
 def lower_mov(em: Emitter, ins: Instruction) -> None:
     """Copy; ``{a, b}`` as a source packs (a lowest), as a destination unpacks."""
     target, source = ins.operands
-    ptx_type = integer_type(ins)
-    kind = em.kind(ptx_type)
+    kind = em.kind(integer_type(ins))
     value = _source(em, source, kind)
     if isinstance(target, Vector):
         _unpack(em, target, kind, value)
     else:
-        em.set(target, kind, value, signed=is_signed(ptx_type))
+        em.set(target, kind, value)
 
 
 def _source(em: Emitter, source: Operand, kind: str) -> str:
