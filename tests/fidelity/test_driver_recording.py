@@ -25,24 +25,21 @@ GROUPS = {
     "peer": ("peer_access", "peer_mapping", "peer_readonly", "peer_pools"),
 }
 
-# The bindings of today know a pointer attribute that those of the recording did not: it is not asked. Host functions
-# that hold a stream give up soon: here they hold the caller, too.
+# The bindings of today know a pointer attribute that those of the recording did not: it is not asked.
 WORKER = """
 import sys
 sys.path.insert(0, {recording!r})
 import cumulticast.sim as sim
 sim.start(**{machine!r})
 import driver_probe
-from probes import pointers, streams
+from probes import pointers
 driver_probe.load()
-streams.LIMIT = 0.2
 for asked in (pointers.ATTRIBUTES, pointers.MOST):
     asked[:] = [attribute for attribute in asked if int(attribute) < 22]
 driver_probe.work({group!r})
 """
 
 NO_CAPTURE = "captures are not simulated"
-AT_ONCE = "work runs at once: nothing is ever pending"
 NO_EXPORT = "export of pools is not simulated"
 #: Steps that are not expected to agree, each with its reason.
 DECLARED = {
@@ -55,8 +52,6 @@ DECLARED = {
         f"streams.capture.{step}": NO_CAPTURE
         for step in ("begin", "capturing", "query", "capturing.after", "end", "null")
     },
-    **{f"order.{step}.held": AT_ONCE for step in ("query", "event", "elapsed", "other")},
-    **{f"default_streams.blocking.{step}": AT_ONCE for step in ("null.idle", "null", "per_thread")},
     **{
         f"pools_made.export.{pool}{form}": NO_EXPORT
         for pool in ("plain", "fd", "fabric", "host_numa", "host", "most")

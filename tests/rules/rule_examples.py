@@ -222,6 +222,8 @@ EXAMPLES: dict[str, tuple[Facts, Facts]] = {
     "MC973": ((0x10, False, True), (0x10, True, True)),
     "MC974": ((8, 1), (1, 1)),
     "MC975": ((0x10, True), (0x10, False)),
+    "MC976": ((VA + 2, 4), (VA + 4, 4)),
+    "MC977": ((8, 3), (3, 3)),
     "MC981": ((0,), (1,)),
     "MC982": ((VA + 256, False), (VA, True)),
     "MC984": ((0x10, False), (0x10, True)),

@@ -1,9 +1,14 @@
 """MC970 to MC979: streams and events."""
 
 from .book import rule
-from .source import Document, Transcript
+from .source import Document, Note, Transcript
 from .status import Status
+from .text import not_multiple
 
+_VALUES = (
+    "cuStreamWaitValue32_v2", "cuStreamWaitValue64_v2", "cuStreamWriteValue32_v2", "cuStreamWriteValue64_v2",
+    "cuStreamBatchMemOp_v2",
+)  # fmt: skip
 _HANDLES = Document("CUresult.CUDA_ERROR_INVALID_HANDLE", "a resource handle passed to the API call was not valid")
 
 
@@ -143,3 +148,48 @@ def event_alive(event: int, destroyed: bool) -> str | None:
     Fix: set the handle to None after destroying it.
     """
     return f"event {event:#x} was destroyed" if destroyed else None
+
+
+@rule(
+    "MC976",
+    "a value that a stream waits for or writes is aligned to its size",
+    calls=_VALUES,
+    status=Status.INVALID_VALUE,
+    evidence="assumed",
+    source=Note("settled here", "what others write at the same time must be one word of the machine"),
+)
+def value_aligned(addr: int, size: int) -> str | None:
+    """Wait for and write words at multiples of their size.
+
+        stream_wait_value32_v2(s, flag + 2, 1, 0)   # refused
+        stream_wait_value32_v2(s, flag + 4, 1, 0)   # good
+
+    Fix: give each flag a word of its own, 8 bytes for 64-bit values.
+    """
+    return not_multiple("addr", addr, size, shown="#x")
+
+
+@rule(
+    "MC977",
+    "the flags of a stream's wait or write are defined",
+    calls=_VALUES,
+    status=Status.INVALID_VALUE,
+    evidence="documented",
+    source=(
+        Document("stream_wait_value32_v2", "Other condition types can be specified"),
+        Document("CUresult.CUDA_ERROR_INVALID_VALUE", "not within an acceptable range of values"),
+    ),
+)
+def value_flags(flags: int, known: int) -> str | None:
+    """Take the flags from CUstreamWaitValue_flags or CUstreamWriteValue_flags.
+
+    Waits: 0 GEQ (cyclic), 1 EQ, 2 AND, 3 NOR, with FLUSH (1 << 30) where the device can. Writes: 0, 1 (no barrier).
+    `known` is the mask of the flags that the call has.
+
+        stream_write_value32_v2(s, flag, 1, 2)   # refused
+        stream_write_value32_v2(s, flag, 1, 0)   # good
+
+    Fix: use the enumeration's members.
+    """
+    extra = flags & ~known
+    return f"flags {flags:#x} has {extra:#x}, which is not defined; {known:#x} is" if extra else None

@@ -1,8 +1,8 @@
 """Bytes moved by the driver: which addresses a copy may touch, and how it touches them.
 
 A copy is checked with the driver's lock held and moves without it: `Moves` keeps mapped what it touches.
-The device that acts is that of the stream, or of the current context. A copy that has to wait for its turn in a stream is
-checked when it is handed over, as a real driver does, and once more when its turn has come.
+The device that acts is that of the stream, or of the current context. A copy that has to wait for its turn in a
+stream is checked when it is handed over, as a real driver does, and once more when its turn has come.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def move_in_stream(
                 check(process, side.context or stream.context, side)
             pageable = [side for side in sides if region_at(process, side.address) is None]
         if not any(side.write for side in pageable):
-            kept = [staged(side) if side in pageable else (side, b"") for side in sides]
+            kept = [staged(side) if side in pageable else (side, None) for side in sides]
             enqueue(process, stream, lambda: _move_kept(process, call, stream.context, kept, work))
             return
         await_stream(process, thread, stream)
@@ -164,7 +164,11 @@ def staged(side: Side) -> tuple[Side, bytearray]:
 
 
 def _move_kept(
-    process: Process, call: str, context: Context, kept: Sequence[tuple[Side, object]], work: Callable[[list[Side]], None]
+    process: Process,
+    call: str,
+    context: Context,
+    kept: Sequence[tuple[Side, object]],
+    work: Callable[[list[Side]], None],
 ) -> None:
     """Move what was handed over earlier, with the copies made then."""
     sides = [side for side, _ in kept]

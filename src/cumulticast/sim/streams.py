@@ -26,6 +26,7 @@ NULL, LEGACY, PER_THREAD = 0, 1, 2  # what a caller may pass instead of a stream
 GREATEST_PRIORITY, LEAST_PRIORITY = -5, 0  # recorded: cuCtxGetStreamPriorityRange
 DISABLE_TIMING = 2
 NON_BLOCKING = 1
+GRACE = 2.0  # seconds that work has to be done in when its context is destroyed
 LOOK = 10.0  # seconds between two looks of a waiting call at what it waits for
 
 
@@ -139,8 +140,8 @@ def enqueue_launch(process: Process, stream: Stream, launch: Any, keepalive: obj
     keepalive
         What that belongs to: it is held until then.
     on_fault
-        Told of the kernel's fault, once, under the driver's lock, when a call of the context first meets it. Answers the
-        reason in words, with the kernel's name and line.
+        Told of the kernel's fault, once, under the driver's lock, when a call of the context first meets it. Answers
+        the reason in words, with the kernel's name and line.
 
     Raises
     ------
@@ -184,8 +185,18 @@ def context_joined(context: Context) -> Op | None:
     return queues.join() if queues is not None and queues.busy else None
 
 
-def await_op(process: Process, thread: int, what: object, begin: Callable[[], Op | None]) -> None:
-    """Wait until an op is done.
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a call waits for, and since when (time.monotonic)."""
+
+    op: Op
+    since: float
+
+
+def await_op(
+    process: Process, thread: int, what: object, begin: Callable[[], Op | None], limit: float | None = None
+) -> None:
+    """Wait until an op is done, or for ``limit`` seconds.
 
     The handler is asked again each time its thread wakes: ``begin`` answers the op the first time, and later the same
     one is waited for, whatever came after it. ``what`` tells apart the waits of calls inside of each other.
@@ -196,13 +207,17 @@ def await_op(process: Process, thread: int, what: object, begin: Callable[[], Op
         It is not done.
     """
     key, held = (process.driver.call, what), process.driver.waiting.held.setdefault(thread, {})
-    op = held[key] if key in held else begin()
-    if op is None or op.done:
-        held.pop(key, None)
+    if key not in held:
+        op = begin()
+        if op is None:
+            return
+        held[key] = Held(op, time.monotonic())
+    op, left = held[key].op, LOOK if limit is None else held[key].since + limit - time.monotonic()
+    if op.done or left <= 0:
+        del held[key]
         return
-    held[key] = op
     assert process.streams.engine is not None
-    raise Wait(process.streams.engine.word(op), 0, LOOK)
+    raise Wait(process.streams.engine.word(op), 0, min(left, LOOK))
 
 
 def await_stream(process: Process, thread: int, stream: Stream) -> None:
@@ -210,6 +225,12 @@ def await_stream(process: Process, thread: int, stream: Stream) -> None:
     if stream.context.queues is not None:
         await_op(process, thread, stream.value, lambda: joined(stream))
         stream.context.queues.check()
+
+
+def await_end(process: Process, thread: int, context: Context) -> None:
+    """Let the work of a context that is to end go on for a while; what is still pending then is dropped."""
+    if context.queues is not None:
+        await_op(process, thread, context.value, lambda: context_joined(context), GRACE)
 
 
 def await_context(process: Process, thread: int, context: Context) -> None:

@@ -17,7 +17,7 @@ from cumulticast.sim.peers import Peers
 
 if TYPE_CHECKING:
     from cumulticast.sim.driver import Driver
-    from cumulticast.sim.engine import Op
+    from cumulticast.sim.streams import Held
 
 FIRST_WORD = 1.0  # seconds until a wait is spoken of, or given up when it is hopeless
 EVERY = 10.0  # seconds between two words about the same wait
@@ -42,7 +42,7 @@ class Waiting:
         self._driver = driver
         self._peers = Peers(driver)
         self.waiters: dict[int, Waiter] = {}
-        self.held: dict[int, dict[object, Op]] = {}  # what threads wait for that is on its way: work of streams
+        self.held: dict[int, dict[object, Held]] = {}  # what threads wait for that is on its way: work of streams
         self._threads: dict[int, int] = {}
 
     def entered(self, thread: int, native_id: int) -> None:

@@ -7,6 +7,7 @@ from cumulticast.sim.contexts import Context, Primary
 from cumulticast.sim.entry import entry
 from cumulticast.sim.lookup import device_of
 from cumulticast.sim.process import Process
+from cumulticast.sim.streams import await_end
 
 MAP_HOST = 0x08
 REMEMBERED = 0x07 | 0x10 | 0x80  # recorded: cuCtxSetFlags accepts the coredump flags and forgets them
@@ -34,9 +35,9 @@ def context_or_current(process: Process, thread: int, value: int) -> Context:
 
 def end_work(process: Process, context: Context) -> None:
     """Free and destroy everything that belongs to a context that ends."""
+    process.streams.end_context(context)
     process.moves.settle()
     process.heap.end_context(context)
-    process.streams.end_context(context)
     process.contexts.forget_peer(context)
 
 
@@ -53,19 +54,23 @@ def device_primary_ctx_retain(process: Process, dev: int) -> int:
 
 
 @entry("cuDevicePrimaryCtxRelease", "cuDevicePrimaryCtxRelease_v2")
-def device_primary_ctx_release(process: Process, dev: int) -> None:
+def device_primary_ctx_release(process: Process, thread: int, dev: int) -> None:
     """Release it once; the last release resets it."""
     primary = process.contexts.primary(device_of(process, dev).ordinal)
     process.driver.judge(contexts.primary_retained, dev, primary.retained)
+    if primary.retained == 1:
+        await_end(process, thread, primary.context)
     primary.retained -= 1
     if not primary.retained:
         reset(process, primary)
 
 
 @entry("cuDevicePrimaryCtxReset", "cuDevicePrimaryCtxReset_v2")
-def device_primary_ctx_reset(process: Process, dev: int) -> None:
+def device_primary_ctx_reset(process: Process, thread: int, dev: int) -> None:
     """End it whoever retains it. The retains stay counted (recorded)."""
-    reset(process, process.contexts.primary(device_of(process, dev).ordinal))
+    primary = process.contexts.primary(device_of(process, dev).ordinal)
+    await_end(process, thread, primary.context)
+    reset(process, primary)
 
 
 def reset(process: Process, primary: Primary) -> None:
@@ -128,6 +133,7 @@ def ctx_destroy(process: Process, thread: int, ctx: int) -> None:
         raise Refused(Status.INVALID_VALUE, contexts.context_valid, "ctx is null")
     context = context_of(process, ctx)
     process.driver.judge(contexts.context_valid, ctx, not context.primary)
+    await_end(process, thread, context)
     end_work(process, context)
     process.contexts.destroy(context, thread)
 

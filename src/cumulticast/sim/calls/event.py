@@ -63,9 +63,7 @@ def event_record(process: Process, thread: int, call: str, event: int, stream: i
 
 
 @entry("cuEventRecordWithFlags")
-def event_record_with_flags(
-    process: Process, thread: int, call: str, event: int, stream: int, flags: int
-) -> None:
+def event_record_with_flags(process: Process, thread: int, call: str, event: int, stream: int, flags: int) -> None:
     """Record what a stream has been given so far."""
     check_external(flags)
     found, where = event_of(process, event), stream_of(process, thread, stream, call)

@@ -9,6 +9,7 @@ from cumulticast.sim.entry import entry
 from cumulticast.sim.objects import used_memory
 from cumulticast.sim.process import Process
 from cumulticast.sim.regions import access_at, region_at
+from cumulticast.sim.streams import await_context
 
 PITCH = 512  # recorded
 ELEMENTS = (4, 8, 16)
@@ -44,13 +45,18 @@ def mem_alloc_pitch(process: Process, context: Context, width: int, height: int,
 
 
 @entry("cuMemFree_v2")
-def mem_free(process: Process, dptr: int) -> None:
-    """Free memory of cuMemAlloc or of a pool; 0 is nothing, and no context is needed (recorded: threads)."""
+def mem_free(process: Process, thread: int, dptr: int) -> None:
+    """Free memory of cuMemAlloc or of a pool; 0 is nothing, and no context is needed (recorded: threads).
+
+    Memory of a context is freed after all work of that; of a pool at once (documented).
+    """
     if not dptr:
         return
     block = process.heap.beginning_at(dptr)
     process.driver.judge(pools.free_allocated, dptr, block is not None and not block.on_host and not block.leaving)
     assert block is not None
+    if block.context is not None:
+        await_context(process, thread, block.context)
     free(process, block)
 
 

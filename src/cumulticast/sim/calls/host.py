@@ -8,6 +8,7 @@ from cumulticast.sim.blocks import Block
 from cumulticast.sim.contexts import Context
 from cumulticast.sim.entry import entry
 from cumulticast.sim.process import Process
+from cumulticast.sim.streams import await_context
 
 PORTABLE, DEVICEMAP, WRITECOMBINED = 1, 2, 4  # CU_MEMHOSTALLOC_…
 REGISTER_PORTABLE, IOMEMORY, READ_ONLY = 1, 4, 8  # CU_MEMHOSTREGISTER_…
@@ -31,13 +32,15 @@ def mem_host_alloc(process: Process, context: Context, size: int, flags: int) ->
 
 
 @entry("cuMemFreeHost")
-def mem_free_host(process: Process, p: int) -> None:
-    """Free pinned host memory; 0 is nothing."""
+def mem_free_host(process: Process, thread: int, p: int) -> None:
+    """Free pinned host memory, after all work of its context; 0 is nothing."""
     if not p:
         return
     block = process.heap.beginning_at(p)
     process.driver.judge(contexts.host_allocated, p, block is not None and block.origin == "cuMemAllocHost")
     assert block is not None
+    assert block.context is not None
+    await_context(process, thread, block.context)
     process.heap.forget_pages(block)
 
 
@@ -89,11 +92,13 @@ def check_registration(process: Process, p: int, size: int, flags: int) -> None:
 
 
 @entry("cuMemHostUnregister")
-def mem_host_unregister(process: Process, context: Context, p: int) -> None:
-    """Undo a registration, named by its beginning."""
+def mem_host_unregister(process: Process, context: Context, thread: int, p: int) -> None:
+    """Undo a registration, named by its beginning, after all work of its context."""
     block = process.heap.at(p)
     process.driver.judge(contexts.host_registered, p, block is not None)
     assert block is not None
     known = block.origin == "cuMemHostRegister" and block.base == p
     process.driver.judge(contexts.host_allocated, p, known)
+    assert block.context is not None
+    await_context(process, thread, block.context)
     process.heap.forget_pages(block)

@@ -5,8 +5,8 @@ from mmap import mmap
 from cumulticast.sim._native import ffi, lib
 
 
-def address_of(memory: mmap) -> int:
-    """Return where a mapping begins; it must outlive the use of the address."""
+def address_of(memory: mmap | bytearray) -> int:
+    """Return where a mapping or an array begins; it must outlive the use of the address."""
     return int(ffi.cast("uintptr_t", ffi.from_buffer(memory)))
 
 
