@@ -103,8 +103,12 @@ class Engine:
         """Take an op that the engine answered."""
         return Op(self.own(c, self.lib.ptx_op_release))
 
-    def word(self, op: Op) -> int:
+    def watch(self, op: Op) -> int:
         """Answer the address of the futex word that is 0 until the op is done."""
+        return self.lib.ptx_op_watch(op.c)
+
+    def place(self, op: Op) -> int:
+        """Answer the number that an op is known by in faults."""
         return int(self.ffi.cast("uintptr_t", op.c))
 
     def end(self) -> int:
@@ -199,7 +203,7 @@ class Queues:
     def _refusal(self) -> Refused:
         fault = self._read_fault()
         at = self.engine.lib.ptx_context_fault_op(self.c)
-        told = [k.on_fault(fault) for k in self._kept() if k.on_fault is not None and self.engine.word(k.op) == at]
+        told = [k.on_fault(fault) for k in self._kept() if k.on_fault is not None and self.engine.place(k.op) == at]
         reason = contexts.context_unbroken.check(told[0] if told else fault.reason)
         assert reason is not None
         return Refused(Status(fault.status), contexts.context_unbroken, reason)

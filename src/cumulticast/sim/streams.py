@@ -217,7 +217,7 @@ def await_op(
         del held[key]
         return
     assert process.streams.engine is not None
-    raise Wait(process.streams.engine.word(op), 0, min(left, LOOK))
+    raise Wait(process.streams.engine.watch(op), 0, min(left, LOOK))
 
 
 def await_stream(process: Process, thread: int, stream: Stream) -> None:

@@ -14,6 +14,7 @@ struct ptx_op {
     uint32_t status; /* once done: 0, or the CUresult for which it was not carried out */
     uint64_t time;   /* when it was done: CLOCK_MONOTONIC, nanoseconds */
     uint64_t number; /* what a call of Python's was enqueued with */
+    uint32_t watched; /* somebody may sleep on `done` (ptx_op_watch) */
 };
 
 /* The streams of one CUcontext. */
@@ -85,6 +86,8 @@ struct ptx_op *ptx_call_next(struct ptx_engine *engine);
 /* It was carried out; takes the reference that ptx_call_next gave. */
 void ptx_call_done(struct ptx_op *op);
 
+/* Answer the address of `done`, to sleep on. */
+uint64_t ptx_op_watch(struct ptx_op *op);
 void ptx_op_hold(struct ptx_op *op);
 void ptx_op_release(struct ptx_op *op);
 // end

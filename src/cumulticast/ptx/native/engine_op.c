@@ -158,7 +158,8 @@ void op_finish(struct op *op, uint32_t status)
     for (struct link *link = op->followers; link; link = link->next)
         if (!--link->op->waits) list_push(&ready, link->op);
     __atomic_store_n(&op->head.done, 1, __ATOMIC_SEQ_CST);
-    syscall(SYS_futex, &op->head.done, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    if (__atomic_load_n(&op->head.watched, __ATOMIC_SEQ_CST))
+        syscall(SYS_futex, &op->head.done, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     ptx_op_release(&op->head);
     context_free(context);
 }
@@ -190,6 +191,13 @@ void engine_unlock(void)
 {
     engine_go();
     pthread_mutex_unlock(&engine_mutex);
+}
+
+/* Either who finishes it sees the mark, or who wants to sleep sees that it is done: neither order is missed. */
+uint64_t ptx_op_watch(struct ptx_op *op)
+{
+    __atomic_store_n(&op->watched, 1, __ATOMIC_SEQ_CST);
+    return (uintptr_t)&op->done;
 }
 
 void ptx_op_hold(struct ptx_op *op) { atomic_fetch_add(&((struct op *)op)->references, 1); }
