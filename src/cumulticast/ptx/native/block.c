@@ -10,7 +10,7 @@ static uint32_t count(uint32_t lanes) { return (uint32_t)__builtin_popcount(lane
 
 /* ---- beginning -------------------------------------------------------------------------------------------------- */
 
-static void place_block(struct ptx_warp *warp, const struct ptx_launch_head *head, uint32_t blocks, uint64_t index) {
+void place_block(struct ptx_warp *warp, const struct ptx_launch_head *head, uint32_t blocks, uint64_t index) {
     const uint32_t *shape = head->cluster;
     uint32_t rank = 0;
     uint64_t number = index;
@@ -240,6 +240,26 @@ static bool warp_turn(struct ptx_block *block, struct warp_slot *slot) {
     bool moved = serve(block, slot, reason);
     if (warp->lanes != lanes) lanes_went(block);
     return moved;
+}
+
+/* Carry out a whole block of a kernel that never stops on its way: one warp's room serves all its warps in turn. */
+void block_straight(struct ptx_block *block, uint64_t index) {
+    struct ptx_run *run = block->group->run;
+    struct ptx_warp *warp = block->warps[0].warp;
+    ptx_code *code = (ptx_code *)run->launch.code;
+    char *local = warp->local;
+    size_t step = (size_t)run->launch.head.local_size * PTX_LANES;
+    place_block(warp, &run->launch.head, run->cluster, index);
+    turn_now->warp = warp;
+    for (uint32_t i = 0; i < run->warps; i++) {
+        warp->lanes = warp->all_lanes = i + 1 == run->warps ? run->last_lanes : 0xffffffffu;
+        warp->warpid = i;
+        warp->tid = run->tid + 3 * PTX_LANES * i;
+        warp->local = local + step * i;
+        warp->budget = INT32_MAX;
+        code(warp, 0);
+    }
+    warp->local = local;
 }
 
 /* Give each warp that can go on a turn; answer whether anything moved. */

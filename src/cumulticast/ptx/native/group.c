@@ -111,10 +111,17 @@ static void fill(struct group *group, uint32_t slot) {
     group->clusters[slot / run->cluster] = (struct cluster){ 0 };
 }
 
+/* Whether a kernel never stops on its way, so that one room serves block after block. */
+bool straight(const struct ptx_run *run) { return run->launch.places <= 1 && run->cluster == 1; }
+
 void group_deal(struct group *group, uint64_t first, uint64_t end) {
     group->following = first;
     group->end = end;
     group->live = 0;
+    if (straight(group->run)) {
+        group->live = 1; /* something is left */
+        return;
+    }
     for (uint32_t slot = 0; slot < group->run->slots; slot++) group->blocks[slot].live = 0;
     for (uint32_t slot = 0; slot < group->run->slots && group->following < end; slot += group->run->cluster)
         fill(group, slot);
@@ -126,9 +133,23 @@ static bool cluster_over(const struct group *group, uint32_t slot) {
     return true;
 }
 
+enum { BLOCKS_OF_A_PASS = 32 };
+
+/* Carry out block after block, from beginning to end. */
+static bool pass_straight(struct group *group) {
+    const struct ptx_run *run = group->run;
+    for (int i = 0; i < BLOCKS_OF_A_PASS && group->following < group->end; i++) {
+        block_straight(&group->blocks[0], group->following++);
+        if (atomic_load_explicit(&run->stopped, memory_order_relaxed)) return true;
+    }
+    group->live = group->following < group->end;
+    return true;
+}
+
 /* Carry on every resident block; those that end make room for the following. Answer whether anything moved. */
 bool group_pass(struct group *group) {
     const struct ptx_run *run = group->run;
+    if (straight(run)) return pass_straight(group);
     bool moved = false;
     for (uint32_t slot = 0; slot < run->slots; slot++) {
         struct ptx_block *block = &group->blocks[slot];

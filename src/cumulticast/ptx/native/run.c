@@ -107,6 +107,11 @@ static bool carry_on(struct group *group) {
     return any;
 }
 
+/* How many of its blocks a group has yet to end. */
+static uint64_t left(const struct group *group) {
+    return group->end - group->following + (straight(group->run) ? 0 : group->live);
+}
+
 int ptx_run_turn(struct ptx_run *run) {
     if (atomic_load(&run->stopped)) return PTX_FINISHED;
     pthread_mutex_lock(&run->lock);
@@ -114,10 +119,10 @@ int ptx_run_turn(struct ptx_run *run) {
     bool over = run->done == run->blocks;
     pthread_mutex_unlock(&run->lock);
     if (!group) return over ? PTX_FINISHED : PTX_IDLE;
-    uint64_t had = group->end - group->following + group->live;
+    uint64_t had = left(group);
     bool moved = carry_on(group);
     pthread_mutex_lock(&run->lock);
-    run->done += had - (group->end - group->following) - group->live;
+    run->done += had - left(group);
     if (atomic_load(&run->stopped) || !group->live) {
         group->next = run->spare;
         run->spare = group;

@@ -78,12 +78,15 @@ struct ptx_run {
 /* block.c */
 void block_begin(struct ptx_block *block, uint64_t index);
 bool block_pass(struct ptx_block *block);
+void block_straight(struct ptx_block *block, uint64_t index);
+void place_block(struct ptx_warp *warp, const struct ptx_launch_head *head, uint32_t blocks, uint64_t index);
 
 /* group.c */
 struct group *group_new(struct ptx_run *run);
 void group_deal(struct group *group, uint64_t first, uint64_t end);
 bool group_pass(struct group *group);
 void plan(struct ptx_run *run);
+bool straight(const struct ptx_run *run);
 
 /* fault.c: what a thread that is in a turn comes back to when its kernel fails. */
 struct turn {
