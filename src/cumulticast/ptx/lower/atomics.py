@@ -38,8 +38,6 @@ def lower_red(em: Emitter, ins: Instruction) -> None:
 
 
 def _lower(em: Emitter, ins: Instruction, destination: Operand | None, rest: tuple[Operand, ...]) -> None:
-    if not ins.modifiers or "async" in ins.modifiers:
-        raise em.fail(f"{ins.name} is not supported")
     release, acquire = ins.has("release") or ins.has("acq_rel"), ins.has("acquire") or ins.has("acq_rel")
     if release:
         em.do("fence release")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from cumulticast.ptx.lower import access_ir, address
 from cumulticast.ptx.lower.access_ir import Access, Space
 from cumulticast.ptx.lower.emitter import LANES, Emitter, lowers
-from cumulticast.ptx.syntax import TYPE_BITS, Address, Instruction, Operand, Symbol, Vector
+from cumulticast.ptx.syntax import TYPE_BITS, Address, Instruction, Negated, Operand, Register, Symbol, Vector
 
 STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
 
@@ -28,6 +28,11 @@ def access_of(ins: Instruction, *, write: bool) -> Access:
 def elements(operand: Operand) -> tuple[Operand, ...]:
     """List the registers (or constants) of an operand."""
     return operand.elements if isinstance(operand, Vector) else (operand,)
+
+
+def is_predicate(em: Emitter, operand: Operand) -> bool:
+    """Tell whether an operand is a predicate."""
+    return isinstance(operand, Negated) or (isinstance(operand, Register) and em.slots[operand.name].kind == "i1")
 
 
 def address_operand(em: Emitter, operand: Operand) -> Address:

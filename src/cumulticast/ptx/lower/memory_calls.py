@@ -60,3 +60,10 @@ def call_lanes(em: Emitter, name: str, words: Sequence[int | str], where: str, d
     scalars = [f"ptr {em.warp}", f"i32 {em.number}", f"i32 {em.active}", *(f"i32 {number}" for number in words)]
     em.do(f"call void @{name}({', '.join([*scalars, *(f'ptr {room}' for room in rooms)])})")
     return rooms[1:]
+
+
+def first_active(em: Emitter, kind: str, vector: str) -> str:
+    """Take the value of the first lane that acted: for an instruction that is the same for all."""
+    em.declare("i32 @llvm.cttz.i32(i32, i1)")
+    lane = em.emit(f"call i32 @llvm.cttz.i32(i32 {em.active}, i1 true)")
+    return em.emit(f"extractelement <{LANES} x {kind}> {vector}, i32 {lane}")

@@ -45,7 +45,7 @@ def lower_ld_reduce(em: Emitter, ins: Instruction) -> None:
     if ins.has("acquire"):
         em.do("fence acquire")
     for register, part in zip(registers, parts, strict=True):
-        em.set(register, kind, _first_active(em, kind, part) if uniform else part)
+        em.set(register, kind, memory_calls.first_active(em, kind, part) if uniform else part)
 
 
 def _load(em: Emitter, ins: Instruction, access: Access) -> str:
@@ -65,13 +65,6 @@ def _load(em: Emitter, ins: Instruction, access: Access) -> str:
 
 def _arguments(em: Emitter, where: str) -> str:
     return f"ptr {em.warp}, i32 {em.number}, i32 {em.active}, <{layout.LANES} x i64> {where}"
-
-
-def _first_active(em: Emitter, kind: str, vector: str) -> str:
-    """Take the value of the first lane that acted: all of them read one address."""
-    em.declare("i32 @llvm.cttz.i32(i32, i1)")
-    lane = em.emit(f"call i32 @llvm.cttz.i32(i32 {em.active}, i1 true)")
-    return em.emit(f"extractelement <{layout.LANES} x {kind}> {vector}, i32 {lane}")
 
 
 @lowers("multimem.st")

@@ -114,11 +114,21 @@ WIDE static void exchange128(ARGUMENTS) {
     }
 }
 
+/* PTX ISA, "atom", "red", "cp.reduce.async.bulk": .add.f32 on global memory flushes subnormal inputs and results. */
+static inline uint32_t flushed(uint32_t bits) { return bits & 0x7f800000u ? bits : bits & 0x80000000u; }
+
+static void add_flushed(ARGUMENTS) {
+    EACH_ELEMENT(uint32_t) {
+        EXCHANGE(uint32_t, flushed(F32_ADD_of(flushed(was), flushed(((const uint32_t *)first)[i]))));
+    }
+}
+
 static act *act_of(uint32_t element, uint32_t operation) {
     switch (element << 8 | operation) {
 #define CASE(element, operation, T, A, LOAD, COMBINE, FINISH) \
     case ELEMENT_##element << 8 | OPERATION_##operation: return element##_##operation;
         ALL_PAIRS(CASE)
+    case ELEMENT_F32 << 8 | PTX_ADD_FLUSHED: return add_flushed;
     case ELEMENT_S64 << 8 | OPERATION_ADD: return U64_ADD;
     case ELEMENT_U32 << 8 | PTX_INC: return increment;
     case ELEMENT_U32 << 8 | PTX_DEC: return decrement;
@@ -137,15 +147,6 @@ void ptx_act(uint32_t code, uint32_t active, char *const *place, const void *fir
     act_of(PTX_CODE_ELEMENT(code), PTX_CODE_OPERATION(code))(PTX_CODE_COUNT(code), active, place, first, second, old);
 }
 
-/* PTX ISA, "atom": atom.add.f32 on global memory flushes subnormal inputs and results, on shared memory it does not. */
-static inline uint32_t flushed(uint32_t bits) { return bits & 0x7f800000u ? bits : bits & 0x80000000u; }
-
-static void add_flushed(ARGUMENTS) {
-    EACH_ELEMENT(uint32_t) {
-        EXCHANGE(uint32_t, flushed(F32_ADD_of(flushed(was), flushed(((const uint32_t *)first)[i]))));
-    }
-}
-
 /* The active lanes whose address is in global memory. */
 static uint32_t global_lanes(const struct ptx_warp *warp, uint32_t space, uint32_t active, char *const *place) {
     if (space != PTX_GENERIC) return space == PTX_GLOBAL ? active : 0;
@@ -160,7 +161,7 @@ void ptx_atom(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t 
     ptx_places(warp, number, active, what, address, place);
     if (PTX_CODE_ELEMENT(code) == ELEMENT_F32) {
         const uint32_t lanes = global_lanes(warp, PTX_WHAT_SPACE(what), active, place);
-        if (lanes) add_flushed(PTX_CODE_COUNT(code), lanes, place, first, second, old);
+        if (lanes) ptx_act(code | PTX_ADD_FLUSHED << 8, lanes, place, first, second, old);
         active &= ~lanes;
     }
     if (active) ptx_act(code, active, place, first, second, old);

@@ -25,11 +25,6 @@ static int global_allowed(const struct ptx_warp *warp, uint64_t address, uint32_
     return (has & right) == right || (has & PTX_RIGHT_MIXED);
 }
 
-/* Until blocks come in clusters, a block is alone: the scheduler has the real one. */
-__attribute__((weak)) char *ptx_cluster_shared(struct ptx_warp *warp, uint32_t rank) {
-    return rank == warp->cluster_ctarank ? warp->shared : NULL;
-}
-
 int ptx_is_global(const struct ptx_warp *warp, uint64_t address) { return right_at(warp, address) != 0; }
 
 /* The blocks of a cluster see each other's shared memory: at addresses whose bits 24 and up are the rank plus one. */
@@ -39,8 +34,8 @@ static char *shared_place(const struct ptx_warp *warp, uint64_t address, uint32_
     const uint32_t limit = launch_of(warp)->shared_size;
     uint64_t rank = address >> CLUSTER_SHIFT, offset = rank ? address & ((1u << CLUSTER_SHIFT) - 1) : address;
     if (offset > limit || size > limit - offset) return NULL;
-    if (!rank || rank - 1 == warp->cluster_ctarank) return (char *)warp->shared + offset;
-    char *base = rank > UINT32_MAX ? NULL : ptx_cluster_shared((struct ptx_warp *)warp, (uint32_t)rank - 1);
+    if (!rank) return (char *)warp->shared + offset;
+    char *base = rank > UINT32_MAX ? NULL : ptx_block_shared(warp, (uint32_t)rank - 1);
     return base ? base + offset : NULL;
 }
 
@@ -48,7 +43,7 @@ static int in_cluster(const struct ptx_warp *warp, uint64_t address, uint32_t si
     const struct ptx_launch_head *launch = launch_of(warp);
     const uint32_t blocks = launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
     for (uint32_t rank = 0; rank < blocks; rank++) {
-        const char *base = ptx_cluster_shared((struct ptx_warp *)warp, rank);
+        const char *base = ptx_block_shared(warp, rank);
         if (base && within(address, size, base, launch->shared_size)) return 1;
     }
     return 0;

@@ -35,6 +35,11 @@ uint32_t ptx_judge(const struct ptx_warp *warp, uint32_t space, uint32_t lane, u
 /* Another block's shared memory, by its rank in the cluster; NULL when there is no such block. */
 char *ptx_cluster_shared(struct ptx_warp *warp, uint32_t rank);
 
+/* The same, for any block of the cluster. */
+static inline char *ptx_block_shared(const struct ptx_warp *warp, uint32_t rank) {
+    return rank == warp->cluster_ctarank ? warp->shared : ptx_cluster_shared((struct ptx_warp *)warp, rank);
+}
+
 /* Tell whether the device has memory of its own, or of another device, at an address: neither shared nor local. */
 int ptx_is_global(const struct ptx_warp *warp, uint64_t address);
 
