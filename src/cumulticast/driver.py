@@ -31,7 +31,7 @@ _DriverError: type[Exception] = _bindings.DriverError
 _LOG_BYTES = 25600  # "The maximum size of the buffer is 25600 bytes" (cuLogsDumpToMemory)
 _LINE = re.compile(r"\[[\d:.]+\]\[(?P<thread>\d+)\]\[CUDA\]\[(?P<level>[EW])\] (?P<text>.*)")
 _RETURNING = re.compile(r"Returning (?P<status>\d+) \(\w+\) from (?P<call>cu\w+)")
-_CODE = re.compile(r"MC\d{3}\b")
+_CODE = re.compile(r"MC\d{3,4}\b")
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,7 @@ from cumulticast import sim
 STEP = 2 << 20
 FD, FABRIC = 1, 8
 MINIMUM, RECOMMENDED = 0, 1
-TAG = re.compile(r"\[E\] (MC\d{3}) ")
+TAG = re.compile(r"\[E\] (MC\d{3,4}) ")
 Notes = dict[str, list[str]]
 
 

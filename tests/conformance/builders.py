@@ -23,7 +23,7 @@ PAGE = 512 * MIB  # the recommended granularity of large objects, and what exten
 FD, FABRIC = 1, 8
 DEVICE, HOST, HOST_NUMA = 1, 2, 3
 READ, READWRITE = 1, 3
-TAG = re.compile(r"\[E\] (MC\d{3}) ")
+TAG = re.compile(r"\[E\] (MC\d{3,4}) ")
 
 
 # ---- what the driver says

@@ -91,7 +91,7 @@ def test_every_fault_is_described() -> None:
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault["spec"])
 def test_the_status_told_of_a_fault_is_its_rules(fault: dict[str, str]) -> None:
     """“bind answers 802 (MC343)”: that rule refuses with that status."""
-    for status, code in re.findall(r"\b(\d{1,3}) \((MC\d{3})\)", fault["effect"]):
+    for status, code in re.findall(r"\b(\d{1,3}) \((MC\d{3,4})\)", fault["effect"]):
         assert find(code).status == int(status)
 
 

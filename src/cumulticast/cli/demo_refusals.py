@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from cumulticast import driver
 from cumulticast.cli.demo_memory import granularity, memory_on, multicast_object
 
-_CODE = re.compile(r"MC\d{3}\b")
+_CODE = re.compile(r"MC\d{3,4}\b")
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,8 @@ static int from_python(const struct call *c, int k, PyObject *value, int dry)
     return 0;
 }
 
-static int give_outputs(const struct call *c, PyObject *result)
+/* `some`: outputs that are None are left alone; they belong to a refusal. */
+static int give_outputs(const struct call *c, PyObject *result, int some)
 {
     int outputs[MAX_PARAMS], n = 0;
     for (int k = 0; k < c->entry->params; k++)
@@ -65,7 +66,7 @@ static int give_outputs(const struct call *c, PyObject *result)
     }
     for (int dry = 1; dry >= 0; dry--)
         for (int j = 0; j < n; j++)
-            if (from_python(c, outputs[j], values[j], dry)) goto wrong;
+            if (!(some && values[j] == Py_None) && from_python(c, outputs[j], values[j], dry)) goto wrong;
     return 0;
 wrong:
     PyErr_Format(PyExc_TypeError, "%s: %R cannot be its %d outputs", c->entry->symbol, result, n);
@@ -80,7 +81,7 @@ static int call_function(struct call *c)
     for (int k = 0; k < c->entry->params; k++)
         if (c->entry->param[k].direction != OUT && !(arguments[n++] = to_python(c, k))) { n--; goto done; }
     result = PyObject_Vectorcall(PyList_GET_ITEM(functions, c->index), arguments, (size_t)n, NULL);
-    if (result) status = give_outputs(c, result);
+    if (result) status = give_outputs(c, result, 0);
     Py_XDECREF(result);
 done:
     while (n) Py_DECREF(arguments[--n]);
@@ -94,7 +95,7 @@ static int take_status(struct call *c, PyObject *answer)
     int status = -2;
     if (answer && PyTuple_Check(answer) && PyTuple_GET_SIZE(answer) == 2) {
         long number = PyLong_AsLong(PyTuple_GET_ITEM(answer, 0));
-        if (!PyErr_Occurred() && !give_outputs(c, PyTuple_GET_ITEM(answer, 1))) status = (int)number;
+        if (!PyErr_Occurred() && !give_outputs(c, PyTuple_GET_ITEM(answer, 1), 1)) status = (int)number;
     } else if (answer && PyTuple_Check(answer)) {
         unsigned long long on, value, ns;
         if (PyArg_ParseTuple(answer, "KKK", &on, &value, &ns)) {

@@ -18,7 +18,7 @@ from cumulticast.libcuda.table import Entry, by_symbol
 from cumulticast.rules import Refused, Status, broken, general
 from cumulticast.sim import calls, trouble
 from cumulticast.sim.driver import Driver, Options
-from cumulticast.sim.entry import HANDLERS, NotReady, Wait
+from cumulticast.sim.entry import HANDLERS, NotReady, RefusedWith, Wait
 from cumulticast.sim.trace_file import VARIABLE, TraceFile
 
 if TYPE_CHECKING:
@@ -126,8 +126,8 @@ def fault_names(entry: Entry) -> tuple[str, ...]:
     return (entry.plain,) if is_another else (entry.plain, entry.base)
 
 
-def failed(error: BaseException, index: int, thread: int) -> int | tuple[int, int, int]:
-    """Turn what a handler raised into a status, or into what to wait for."""
+def failed(error: BaseException, index: int, thread: int) -> int | tuple[int, Any] | tuple[int, int, int]:
+    """Turn what a handler raised into a status, with outputs if there are any, or into what to wait for."""
     if isinstance(error, Wait):
         return error.word, error.value, int(error.seconds * 1e9)
     if SERVER.at_exit:  # a thread's call was under way when its driver went
@@ -143,7 +143,8 @@ def failed(error: BaseException, index: int, thread: int) -> int | tuple[int, in
         return int(Status.UNKNOWN)
     refused = error if isinstance(error, Refused) else trouble.refusal(error, driver.world.path)
     if refused is not None:
-        return int(driver.refuse(entry.symbol, refused))
+        status = int(driver.refuse(entry.symbol, refused))
+        return (status, refused.outputs) if isinstance(refused, RefusedWith) else status
     print(f"cumulticast: {entry.symbol} failed inside the simulator (please report):", file=sys.stderr)
     traceback.print_exception(error)
     return int(Status.UNKNOWN)

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from cumulticast.sim.driver import Driver, Finding
 
 Otherwise = Callable[[int, int, int, int], int]
-Failed = Callable[[BaseException, int, int], "int | tuple[int, int, int]"]
+Failure = int | tuple[int, Any] | tuple[int, int, int]  # a status, one with outputs, or what to wait for
+Failed = Callable[[BaseException, int, int], Failure]
 WATCHED, FAULT, GIVE_UP = 1, 2, 3  # door.h
 GAVE_UP = "a signal handler raised while the call waited; the caller gets its exception, not this status"
 CUT_OFF = "a signal handler raised inside the call; the caller gets its exception, not this status"
@@ -119,15 +120,15 @@ class Tracer:
     def failed(self, failed: Failed) -> Failed:
         """Make what turns an exception into a status."""
 
-        def traced(error: BaseException, index: int, thread: int) -> int | tuple[int, int, int]:
+        def traced(error: BaseException, index: int, thread: int) -> Failure:
             answer = failed(error, index, thread)
             call = self._opened(thread, index)
             if isinstance(error, Wait):
                 call.waits_since = call.waits_since or time.monotonic_ns()
                 self._open.setdefault(thread, []).append(call)
             else:
-                assert isinstance(answer, int)  # only a wait is answered with what to wait for
-                self._write(call, answer, None, _reason(error))
+                status = answer if isinstance(answer, int) else answer[0]  # the outputs of a refusal are not recorded
+                self._write(call, status, None, _reason(error))
             return answer
 
         return traced

@@ -2,8 +2,8 @@
 
 Files are ordered by subject and codes by the hundred: MC0 general, MC1 devices, MC2 multicast objects and
 teams, MC3 binding, MC4 unbinding and granularity, MC5 multicast mappings, MC6 sharing, MC7 memory, MC8
-addresses, access and lifetime, MC9 contexts, pointers, copies, streams and pools. `unenforced` lists what no
-rule enforces, and why.
+addresses, access and lifetime, MC9 contexts, pointers, copies, streams and pools, MC10 modules, MC11 launches.
+`unenforced` lists what no rule enforces, and why.
 """
 
 from . import (
@@ -16,9 +16,11 @@ from . import (
     devices,
     general,
     granularity,
+    launch,
     lifetime,
     mapping,
     memory,
+    modules,
     multicast_access,
     multicast_mapping,
     multicast_object,
@@ -58,9 +60,11 @@ __all__ = [
     "find",
     "general",
     "granularity",
+    "launch",
     "lifetime",
     "mapping",
     "memory",
+    "modules",
     "multicast_access",
     "multicast_mapping",
     "multicast_object",

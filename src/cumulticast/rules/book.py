@@ -173,7 +173,7 @@ def rule(
 
 def all_rules() -> tuple[Rule[...], ...]:
     """Return every rule, ordered by code."""
-    return tuple(_BOOK[code] for code in sorted(_BOOK))
+    return tuple(_BOOK[code] for code in sorted(_BOOK, key=_number))
 
 
 def find(code: str) -> Rule[...]:
@@ -190,10 +190,14 @@ def find(code: str) -> Rule[...]:
     return _BOOK[wanted]
 
 
+def _number(code: str) -> int:
+    """Answer the number of a code: 1001 of MC1001."""
+    return int(code[2:])
+
+
 def _nearest(code: str) -> str:
     """Name the two codes nearest in number, or say how codes look."""
     if not (code.startswith("MC") and code[2:].isdecimal()):
         return "codes look like MC304"
-    number = int(code[2:])
-    near = sorted(_BOOK, key=lambda known: abs(int(known[2:]) - number))[:2]
-    return f"nearest {' and '.join(sorted(near))}"
+    near = sorted(_BOOK, key=lambda known: abs(_number(known) - _number(code)))[:2]
+    return f"nearest {' and '.join(sorted(near, key=_number))}"

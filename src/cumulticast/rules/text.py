@@ -6,7 +6,7 @@ _UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")
 _JOINED = (
     ("HtoD", "Htod"), ("DtoH", "Dtoh"), ("DtoD", "Dtod"), ("AtoA", "Atoa"), ("AtoD", "Atod"),
     ("AtoH", "Atoh"), ("DtoA", "Dtoa"), ("HtoA", "Htoa"), ("L2Cache", "L2cache"),
-    ("PCIBus", "PciBus"), ("P2PAtt", "P2pAtt"), ("P2PAto", "P2pAto"),
+    ("PCIBus", "PciBus"), ("P2PAtt", "P2pAtt"), ("P2PAto", "P2pAto"), ("DynamicSMem", "DynamicSmem"),
 )  # fmt: skip
 
 

@@ -105,6 +105,7 @@ class AddressSpace:
         if mapping.handle.kind == "memory":
             native.protect(mapping.base, mapping.size, PROTECTION[max(access.values(), default=0)])
         mapping.access = access
+        self.mappings.changes += 1
 
     def close(self) -> None:
         """Give everything back."""

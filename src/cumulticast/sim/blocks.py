@@ -81,6 +81,8 @@ class Block:
         CU_POINTER_ATTRIBUTE_BUFFER_ID.
     sync_memops
         CU_POINTER_ATTRIBUTE_SYNC_MEMOPS; everything here is synchronous anyway.
+    in_module
+        It is a variable of a module, and goes with that.
     leaving
         It was freed in the order of a stream, which has not come that far.
     """
@@ -95,6 +97,7 @@ class Block:
     pages: mmap.mmap | None = None
     buffer: int = field(default_factory=BUFFERS.__next__)
     sync_memops: bool = True
+    in_module: bool = False
     leaving: bool = False
 
     @property
@@ -106,6 +109,11 @@ class Block:
     def on_host(self) -> bool:
         """Whether it is host memory by its kind."""
         return self.origin in ("cuMemAllocHost", "cuMemHostRegister")
+
+    @property
+    def can_be_freed(self) -> bool:
+        """Whether cuMemFree takes it: no host memory, no variable of a module, nothing freed in a stream already."""
+        return not self.on_host and not self.in_module and not self.leaving
 
     @property
     def everywhere(self) -> bool:

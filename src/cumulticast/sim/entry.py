@@ -16,6 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from cumulticast.rules import Refused
+
 INJECTED = ("driver", "process", "context", "thread", "call")
 
 HandlerFunction = Callable[..., Any]
@@ -87,3 +89,19 @@ class Wait(Exception):
 
 class NotReady(Exception):
     """Raised by a handler to answer 600: no refusal, and nothing is logged (recorded)."""
+
+
+class RefusedWith(Refused):
+    """A refusal that gives outputs in spite of it: the logs of a compiler say why it failed.
+
+    Parameters
+    ----------
+    refused
+        The refusal.
+    outputs
+        As a handler returns them; None in a tuple leaves that output alone.
+    """
+
+    def __init__(self, refused: Refused, outputs: Any) -> None:
+        super().__init__(refused.status, refused.rule, refused.reason)
+        self.outputs = outputs

@@ -13,9 +13,13 @@ from cumulticast.sim.contexts import Contexts
 from cumulticast.sim.detached import Detached, Place
 from cumulticast.sim.handles import Handle, Handles
 from cumulticast.sim.heap import Heap
+from cumulticast.sim.libraries import Libraries
+from cumulticast.sim.linker import Linkers
 from cumulticast.sim.machine import Device
+from cumulticast.sim.modules import Modules
 from cumulticast.sim.objects import team_of, used_memory
 from cumulticast.sim.pools import Pools
+from cumulticast.sim.reach import Reach
 from cumulticast.sim.streams import Streams
 from cumulticast.sim.structs import FABRIC, AllocationProp
 from cumulticast.sim.windows import Windows
@@ -46,6 +50,10 @@ class Process:
         self.heap = Heap(self)
         self.pools = Pools(self)
         self.streams = Streams()
+        self.modules = Modules(self)
+        self.libraries = Libraries(self)
+        self.linkers = Linkers()
+        self.reach = Reach(self)
 
     def next_object(self) -> int:
         """Answer a number for a new object; no other process ever uses it."""

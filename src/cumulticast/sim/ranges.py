@@ -29,6 +29,7 @@ class Ranges(Generic[R]):
 
     def __init__(self) -> None:
         self._ranges: list[R] = []
+        self.changes = 0  # how often it changed: who has looked can tell whether to look again
 
     def __iter__(self) -> Iterator[R]:
         return iter(self._ranges)
@@ -38,6 +39,7 @@ class Ranges(Generic[R]):
 
     def add(self, item: R) -> None:
         """Put a range in; it must not overlap another."""
+        self.changes += 1
         insort_right(self._ranges, item, key=BASE)
 
     def remove(self, item: R) -> None:
@@ -45,6 +47,7 @@ class Ranges(Generic[R]):
         at = bisect_right(self._ranges, item.base, key=BASE) - 1
         if at < 0 or self._ranges[at] is not item:
             raise KeyError(hex(item.base))
+        self.changes += 1
         del self._ranges[at]
 
     def at(self, address: int) -> R | None:

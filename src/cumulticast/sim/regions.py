@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from cumulticast.sim.address_space import Mapping
 from cumulticast.sim.blocks import Block
 from cumulticast.sim.contexts import Context
-from cumulticast.sim.process import Process
 from cumulticast.sim.structs import DEVICE
+
+if TYPE_CHECKING:
+    from cumulticast.sim.process import Process
 
 READWRITE = 3
 

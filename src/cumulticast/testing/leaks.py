@@ -45,7 +45,7 @@ def _shown(file: str) -> str:
 def left_behind(driver: Driver, births: Births | None = None) -> list[Leak]:
     """Name what the process still owns, and what its descriptors keep alive.
 
-    Primary contexts do not count: libraries retain them for good.
+    Primary contexts do not count: libraries retain them for good. Nor do modules: programs keep them with the context.
     """
     process, births = driver.process, births or Births()
     if process is None:
@@ -75,6 +75,8 @@ def _addresses(process: Process, births: Births) -> Iterator[Leak]:
         what = f"reservation {reservation.base:#x}, {reservation.size} bytes"
         yield Leak(what, births.of("reservation", reservation.base))
     for block in process.heap.blocks:
+        if block.in_module:
+            continue
         what = f"allocation {block.base:#x} of {block.origin}, {block.size} bytes"
         yield Leak(what, births.of("allocation", block.base))
 

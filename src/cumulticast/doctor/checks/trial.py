@@ -21,7 +21,7 @@ from cumulticast.doctor.steps import Steps
 
 RETRIES, PAUSE = 3, 0.5  # a stall of some seconds is seen as one when a later try succeeds, or the fabric is complete
 NOT_READY = (802, 919)
-RULE = re.compile(r"\bMC\d{3}\b")
+RULE = re.compile(r"\bMC\d{3,4}\b")
 STALE = "their registration is stale"
 
 

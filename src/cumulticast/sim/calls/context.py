@@ -37,8 +37,11 @@ def end_work(process: Process, context: Context) -> None:
     """Free and destroy everything that belongs to a context that ends."""
     process.streams.end_context(context)
     process.moves.settle()
+    process.modules.end_context(context)
+    process.reach.end_context(context)
     process.heap.end_context(context)
     process.contexts.forget_peer(context)
+    process.reach.changed()
 
 
 # ---- primary contexts
@@ -180,6 +183,7 @@ def ctx_enable_peer_access(process: Process, thread: int, peer: int, flags: int)
     judge(contexts.peer_possible, context.ordinal, other.ordinal, possible)
     judge(contexts.peer_once, peer, peer in context.peers)
     context.peers.add(peer)
+    process.reach.changed()
 
 
 @entry("cuCtxDisablePeerAccess")
@@ -189,6 +193,7 @@ def ctx_disable_peer_access(process: Process, thread: int, peer: int) -> None:
     process.driver.judge(contexts.peer_enabled, peer, peer in context.peers)
     process.moves.settle()
     context.peers.remove(peer)
+    process.reach.changed()
 
 
 def peers(process: Process, thread: int, peer: int) -> tuple[Context, Context]:

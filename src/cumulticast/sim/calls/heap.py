@@ -53,7 +53,7 @@ def mem_free(process: Process, thread: int, dptr: int) -> None:
     if not dptr:
         return
     block = process.heap.beginning_at(dptr)
-    process.driver.judge(pools.free_allocated, dptr, block is not None and not block.on_host and not block.leaving)
+    process.driver.judge(pools.free_allocated, dptr, block is not None and block.can_be_freed)
     assert block is not None
     if block.context is not None:
         await_context(process, thread, block.context)

@@ -68,7 +68,7 @@ def mem_free_async(process: Process, thread: int, call: str, dptr: int, stream: 
     if not dptr:
         return
     block = process.heap.beginning_at(dptr)
-    process.driver.judge(pools.free_allocated, dptr, block is not None and not block.on_host and not block.leaving)
+    process.driver.judge(pools.free_allocated, dptr, block is not None and block.can_be_freed)
     assert block is not None
     block.leaving = True
     enqueue(process, where, lambda: free_later(process, block))
@@ -136,6 +136,7 @@ def mem_pool_set_access(process: Process, pool: int, table: bytes, count: int) -
         check_grant(process, found, location, flags)
     process.moves.settle()
     found.access.update(grants)
+    process.reach.changed()
 
 
 def check_grant(process: Process, pool: Pool, location: tuple[int, int], flags: int) -> None:
