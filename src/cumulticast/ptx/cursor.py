@@ -73,13 +73,19 @@ class Cursor:
             self.wrong("a name")
         return self.next_of("word", "a name")
 
+    def find(self, text: str) -> bool:
+        """Tell whether this token still comes."""
+        try:
+            return self.texts.index(text, self.at) >= 0
+        except ValueError:
+            return False
+
     def skip_past(self, text: str) -> None:
         """Go behind the next token that is this one."""
-        try:
-            self.at = self.texts.index(text, self.at) + 1
-        except ValueError:
+        if not self.find(text):
             self.at = len(self.texts) - 1
             self.wrong(repr(text))
+        self.at = self.texts.index(text, self.at) + 1
 
     def wrong(self, wanted: str) -> NoReturn:
         """Raise the error that says what stands here, and what was expected."""

@@ -26,7 +26,7 @@ FLAGS = (".explicitcluster", ".blocksareclusters")
 def skip_debug(cursor: Cursor) -> bool:
     """Step over ``.loc``, ``.file``, ``.section``, ``.pragma``; tell whether one stood there."""
     if cursor.kind == "section":
-        cursor.at += 1
+        _section(cursor)
     elif cursor.text == ".loc":
         _loc(cursor)
     elif cursor.text == ".file":
@@ -36,6 +36,12 @@ def skip_debug(cursor: Cursor) -> bool:
     else:
         return False
     return True
+
+
+def _section(cursor: Cursor) -> None:
+    if not cursor.text.endswith("}"):
+        cursor.fail("a .section without end")
+    cursor.at += 1
 
 
 def _loc(cursor: Cursor) -> None:

@@ -17,12 +17,13 @@ _TOKEN = re.compile(
     (?: \s++ | //[^\n]*+ | /\*(?:[^*]++|\*(?!/))*+\*/ | (?<![^\n])\#[^\n]*+ )*+
     (?:
       (?P<word>    [A-Za-z][\w$]*+ | [_$%][\w$]*+ )
-    | (?P<section> \.section\s++[\w.$]++\s*+\{ (?: [^}"/]++ | "[^"\n]*+" | //[^\n]*+ | / )*+ \} )
+    | (?P<section> \.section\s++[\w.$]++\s*+\{ (?: [^}"/]++ | "[^"\n]*+" | //[^\n]*+ | / )*+ (?:\}|\Z) )
     | (?P<dotted>  \.[A-Za-z_]\w*+(?:::\w++)*+ | \.\d++[A-Za-z]\w*+(?:::\w++)*+(?<!\d[eE]\d) )
     | (?P<number>  0[fF][0-9A-Fa-f]{8}(?!\w) | 0[dD][0-9A-Fa-f]{16}(?!\w) | 0[xX][0-9A-Fa-f]++U?(?!\w)
                  | (?: \d++\.\d*+ | \.\d++ )(?:[eE][+-]?\d++)?(?!\w) | \d++[eE][+-]?\d++(?!\w)
                  | 0[bB][01]++U?(?!\w) | \d++U?(?!\w) )
-    | (?P<string>  "(?:[^"\\\n]++|\\.)*+" )
+    | (?P<string>  "(?:[^"\\\n]++|\\[^\n])*+" )
+    | (?P<open>    /\* | " )        # a comment or a string without end
     | (?P<mark>    <<|>>|<=|>=|==|!=|&&|\|\||[][(){}<>,;:@!+\-*/%&|^~?=] )
     | (?P<end>     \Z )
     | (?P<bad>     . )
@@ -31,6 +32,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
 
+_LAST = ("end", "bad", "open")
 _NEWLINE = re.compile("\n")
 
 
@@ -59,15 +61,19 @@ class Tokens:
 
 
 def tokenize(text: str) -> Tokens:
-    """Cut a text into tokens. Whatever is none becomes a token of kind ``bad``: the parser names it."""
+    """Cut a text into tokens. What is none becomes a ``bad`` one, the last before the end: the parser names it."""
     texts: list[str] = []
     kinds: list[str] = []
     starts: list[int] = []
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or "end"
         texts.append(match[kind])
-        kinds.append(kind)
+        kinds.append(kind if kind != "open" else "bad")
         starts.append(match.start(kind))
-        if kind == "end":
+        if kind in _LAST:
             break
+    if kinds[-1] != "end":
+        texts.append("")
+        kinds.append("end")
+        starts.append(len(text))
     return Tokens(texts, kinds, starts, [found.start() for found in _NEWLINE.finditer(text)])

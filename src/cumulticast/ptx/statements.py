@@ -68,8 +68,7 @@ class Body:
             if kind == "word" and texts[cursor.at + 1] == ":":
                 self._label()
             elif kind == "word" or text == "@":
-                self.items.append(Place(cursor.at, self.scope))
-                cursor.skip_past(";")
+                self._postpone(Place(cursor.at, self.scope))
             elif kind in ("dotted", "section"):
                 self._directive()
             elif text == "{":
@@ -79,6 +78,13 @@ class Body:
                     return
             else:
                 cursor.wrong("an instruction")
+
+    def _postpone(self, place: Place) -> None:
+        """Keep an instruction for the second walk; one that no semicolon ends is read now, for its error."""
+        if not self.cursor.find(";"):
+            self._instruction(place)
+        self.items.append(place)
+        self.cursor.skip_past(";")
 
     def _open(self) -> None:
         self.cursor.at += 1

@@ -174,7 +174,7 @@ def _read(first: str, words: list[str]) -> Form:
         tuple(_shape(word) for word in words if word[0] not in ".@"),
         tuple(word for word in needs if "." not in word),
         (versions[0][0], versions[0][1]) if versions else (0, 0),
-        first + "".join(f"{{{word[:-1]}}}" if word[-1] == "?" else word for word in words if word[0] == "."),
+        first + "".join(_spelled(word) for word in words if word[0] == "."),
     )
 
 
@@ -182,6 +182,12 @@ def _choice(word: str) -> Choice:
     names = word[1:].removesuffix("?").split("|")
     words = [one for name in names for one in SETS.get(name, name).split()]
     return Choice(frozenset(words), word.endswith("?"))
+
+
+def _spelled(word: str) -> str:
+    """Write a modifier for a message: all its words, in braces if it is optional."""
+    choice = "|".join(SETS.get(name, name).replace(" ", "|") for name in word[1:].removesuffix("?").split("|"))
+    return f"{{.{choice}}}" if word[-1] == "?" else f".{choice}"
 
 
 def _shape(word: str) -> Shape:

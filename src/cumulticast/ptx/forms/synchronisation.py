@@ -37,7 +37,7 @@ match .any .sync .b32|b64                                   =u32 T u32          
 match .all .sync .b32|b64                                   =u32|P T u32            @6.0
 activemask .b32                                             =T                      @6.2
 redux .sync .add|min|max .I32                               =T T u32                @80 @7.0
-redux .sync .and|or|xor .b32                                =T T u32                @80 @7.0
+redux .sync .and|or|xor .b32                                =u32 u32 u32                @80 @7.0
 redux .sync .min|max .abs? .NaN? .f32                       =T T u32                @family_100 @8.6
 elect .sync                                                 =u32|P!_ u32            @90 @8.0
 griddepcontrol .launch_dependents|wait                                              @90 @7.8
@@ -47,24 +47,24 @@ brkpt
 exit
 ret .uni?
 bra .uni?                                                   :
-brx .idx .uni?                                              u32 :                   @6.0
+brx.idx .uni?                                              u32 :                   @6.0
 pmevent                                                     #
 pmevent .mask                                               #
-mbarrier .init .shared|shared::cta? .b64                    [] u32                  @80 @7.0
-mbarrier .inval .shared|shared::cta? .b64                   []                      @80 @7.0
-mbarrier .expect_tx .relaxed? .cta|cluster? .SHARED? .b64                           [] u32          @90 @8.0
-mbarrier .complete_tx .relaxed? .cta|cluster? .SHARED? .b64                         [] u32          @90 @8.0
-mbarrier .arrive|arrive_drop .release? .cta|cluster? .shared|shared::cta? .b64   =u64_ []    @80 @7.0
-mbarrier .arrive|arrive_drop .release? .cta|cluster? .shared|shared::cta? .b64   =u64_ [] u32    @90 @7.8
-mbarrier .arrive|arrive_drop .release? .cta|cluster? .shared::cluster .b64                    =_ [] u32?     @90 @8.0
-mbarrier .arrive|arrive_drop .relaxed .cta|cluster .shared|shared::cta? .b64                  =u64_ [] u32?   @90 @8.6
-mbarrier .arrive|arrive_drop .relaxed .cta|cluster .shared::cluster .b64                      =_ [] u32?     @90 @8.6
-mbarrier .arrive|arrive_drop .expect_tx .release|relaxed? .cta|cluster? .shared|shared::cta? .b64   =u64_ [] u32   @90 @8.0
-mbarrier .arrive|arrive_drop .expect_tx .release|relaxed? .cta|cluster? .shared::cluster .b64   =_ [] u32   @90 @8.0
-mbarrier .arrive|arrive_drop .noComplete .release? .cta? .shared|shared::cta? .b64          =u64_ [] u32    @80 @7.0
-mbarrier .test_wait .acquire|relaxed? .cta|cluster? .shared|shared::cta? .b64               =pred [] u64    @80 @7.0
-mbarrier .test_wait .parity .acquire|relaxed? .cta|cluster? .shared|shared::cta? .b64       =pred [] u32    @80 @7.1
-mbarrier .try_wait .acquire|relaxed? .cta|cluster? .shared|shared::cta? .b64   =pred [] u64 u32?   @90 @7.8
-mbarrier .try_wait .parity .acquire|relaxed? .cta|cluster? .shared|shared::cta? .b64   =pred [] u32 u32?   @90 @7.8
-mbarrier .pending_count .b64                                =u32 u64                @80 @7.0
+mbarrier.init .shared|shared::cta? .b64                    [] u32                  @80 @7.0
+mbarrier.inval .shared|shared::cta? .b64                   []                      @80 @7.0
+mbarrier.expect_tx .relaxed? .cta|cluster? .SHARED? .b64                           [] u32          @90 @8.0
+mbarrier.complete_tx .relaxed? .cta|cluster? .SHARED? .b64                         [] u32          @90 @8.0
+mbarrier.arrive|arrive_drop .release? .cta|cluster? .shared|shared::cta? .b64   =u64_ []    @80 @7.0
+mbarrier.arrive|arrive_drop .release? .cta|cluster? .shared|shared::cta? .b64   =u64_ [] u32    @90 @7.8
+mbarrier.arrive|arrive_drop .release? .cta|cluster? .shared::cluster .b64                    =_ [] u32?     @90 @8.0
+mbarrier.arrive|arrive_drop .relaxed .cta|cluster .shared|shared::cta? .b64                  =u64_ [] u32?   @90 @8.6
+mbarrier.arrive|arrive_drop .relaxed .cta|cluster .shared::cluster .b64                      =_ [] u32?     @90 @8.6
+mbarrier.arrive|arrive_drop .expect_tx .release|relaxed? .cta|cluster? .shared|shared::cta? .b64   =u64_ [] u32 @90 @8.0
+mbarrier.arrive|arrive_drop .expect_tx .release|relaxed? .cta|cluster? .shared::cluster .b64   =_ [] u32   @90 @8.0
+mbarrier.arrive|arrive_drop .noComplete .release? .cta? .shared|shared::cta? .b64          =u64_ [] u32    @80 @7.0
+mbarrier.test_wait .acquire|relaxed? .cta|cluster? .shared|shared::cta? .b64               =pred [] u64    @80 @7.0
+mbarrier.test_wait .parity .acquire|relaxed? .cta|cluster? .shared|shared::cta? .b64       =pred [] u32    @80 @7.1
+mbarrier.try_wait .acquire|relaxed? .cta|cluster? .shared|shared::cta? .b64   =pred [] u64 u32?   @90 @7.8
+mbarrier.try_wait .parity .acquire|relaxed? .cta|cluster? .shared|shared::cta? .b64   =pred [] u32 u32?   @90 @7.8
+mbarrier.pending_count .b64                                =u32 u64                @80 @7.0
 """

@@ -46,6 +46,8 @@ def wrong_vector(opcode: str, modifiers: tuple[str, ...], target: Target, versio
     """Say what is wrong with a vector of ld, st, mov: 128 bits at most, from sm_100 on 256; empty if nothing."""
     bits = vector_bits(modifiers)
     wide = bits == 256
+    if wide and "b128" in modifiers:
+        return "vector too large: 128 bits of .b128 are one register"
     if opcode == "mov" and wide:
         return "vector too large: mov moves 128 bits"
     halves = opcode == "st" and bits == 128
