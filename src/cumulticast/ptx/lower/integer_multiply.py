@@ -46,11 +46,33 @@ def product(em: Emitter, ins: Instruction) -> tuple[str, str]:
     a, b = em.get(ins.operands[1], kind), em.get(ins.operands[2], kind)
     if ins.has("lo"):
         return kind, em.op("mul", kind, a, b)
+    if em.vector and kind == "i64":
+        return kind, _high64(em, signed, a, b)
     wide = f"i{2 * bits_of(kind)}"
     whole = em.op("mul", wide, em.resize(kind, wide, a, signed=signed), em.resize(kind, wide, b, signed=signed))
     if ins.has("wide"):
         return wide, whole
     return kind, em.resize(wide, kind, em.op("lshr", wide, whole, em.const(wide, bits_of(kind))))
+
+
+def _high64(em: Emitter, signed: bool, a: str, b: str) -> str:
+    """Answer the high half of 128 bits by products of 32-bit halves: LLVM has no vectors of wider products."""
+    (al, ah), (bl, bh) = _halves(em, a), _halves(em, b)
+    middle = em.op("add", "i64", em.op("mul", "i64", ah, bl), _halves(em, em.op("mul", "i64", al, bl))[1])
+    low, high = _halves(em, middle)
+    carried = _halves(em, em.op("add", "i64", em.op("mul", "i64", al, bh), low))[1]
+    result = em.op("add", "i64", em.op("add", "i64", em.op("mul", "i64", ah, bh), high), carried)
+    if not signed:
+        return result
+    for negative, other in ((a, b), (b, a)):  # what a negative number counts too much: 2^64 times the other
+        sign = em.op("ashr", "i64", negative, em.const("i64", 63))
+        result = em.op("sub", "i64", result, em.op("and", "i64", sign, other))
+    return result
+
+
+def _halves(em: Emitter, value: str) -> tuple[str, str]:
+    """Answer the low and the high 32 bits, each as i64."""
+    return em.op("and", "i64", value, em.const("i64", 0xFFFFFFFF)), em.op("lshr", "i64", value, em.const("i64", 32))
 
 
 def product24(em: Emitter, ins: Instruction) -> str:
