@@ -29,6 +29,11 @@ class Multicast:
         warp.launch.head.multicast = self.table
         warp.grant(ADDRESS, -(-extent // GRANULE), layout.RIGHT_MULTICAST)
 
+    @property
+    def pointer(self) -> int:
+        """The address of the table."""
+        return int(ffi.cast("uintptr_t", self.table))
+
     def bind(self, stretches: list[tuple[int, int]], holes: list[tuple[int, int, int]] | None = None) -> None:
         """Say which offsets are bound on all devices, and which (begin, end, device) are not."""
         self.segments = ffi.new("struct ptx_segment[]", len(stretches))
