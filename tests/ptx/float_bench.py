@@ -7,6 +7,7 @@ import numpy as np
 from straight import prepare
 
 LANES = 32
+TOGETHER = 8  # how many instructions are compiled at once; registers run out of room with many more
 REGISTER = {"f16": "b16", "bf16": "b16", "f16x2": "b32", "bf16x2": "b32", "f32x2": "b64", "tf32": "b32", "u8": "b16"}
 REGISTER |= {"s8": "b16", "e4m3x2": "b16", "e5m2x2": "b16", "e3m2x2": "b16", "e2m3x2": "b16", "ue8m0x2": "b16"}
 REGISTER |= {"e2m1x2": "b8"}
@@ -58,18 +59,24 @@ def carry_out(lines: dict[str, str], inputs: dict[str, np.ndarray], types: dict[
     dict
         Instruction → bits of its results.
     """
+    found: dict[str, np.ndarray] = {}
+    for at in range(0, len(lines), TOGETHER):
+        found |= _carry_out(dict(list(lines.items())[at : at + TOGETHER]), inputs, types, target)
+    return found
+
+
+def _carry_out(lines: dict[str, str], inputs: dict[str, np.ndarray], types: dict[str, str], target: str):
     names = {line: f"%d{i}" for i, line in enumerate(lines)}
     declared = [f".reg .{register(types[name])} {name};" for name in inputs]
     declared += [f".reg .{register(kind)} {names[line]};" for line, kind in lines.items()]
-    body = "\n".join(line.format(d=names[line]) for line in lines)
+    text = "\n".join(declared), "\n".join(line.format(d=names[line]) for line in lines)
     count = len(next(iter(inputs.values())))
     assert count % LANES == 0
-    vector = prepare("\n".join(declared), body, list(inputs), list(names.values()), target=target)
-    parts = [
-        vector({name: column[at : at + LANES] for name, column in inputs.items()}) for at in range(0, count, LANES)
-    ]
+    vector = prepare(*text, list(inputs), list(names.values()), target=target)
+    starts = range(0, count, LANES)
+    parts = [vector({name: column[at : at + LANES] for name, column in inputs.items()}) for at in starts]
     results = {line: np.concatenate([part[name] for part in parts]) for line, name in names.items()}
-    scalar = prepare("\n".join(declared), body, list(inputs), list(names.values()), uniform=True, target=target)
+    scalar = prepare(*text, list(inputs), list(names.values()), uniform=True, target=target)
     for at in range(0, count, max(1, count // 48)):
         one = scalar({name: np.repeat(column[at], LANES) for name, column in inputs.items()})
         for line, name in names.items():

@@ -175,5 +175,27 @@ def root(a: Number) -> Number:
     return Fraction(2 * floor + (not exact), 2) / 2**700
 
 
+def flush(bits: int, name: str) -> int:
+    """Make a zero of a subnormal number."""
+    form = LAYOUTS[name]
+    sign = 1 << (form.width - 1)
+    return bits & sign if bits & (sign - 1) < 1 << form.mantissa else bits
+
+
+def is_tiny(value: Number, name: str, mode: str) -> bool:
+    """Tell whether a result is less than every normal number when its exponent has no lower end (.ftz flushes it)."""
+    if isinstance(value, str) or value == 0:
+        return False
+    form = LAYOUTS[name]
+    lower = Layout(15, form.mantissa)
+    code = _magnitude(abs(value), lower, _direction(mode, value < 0))
+    return code < (form.least - lower.least + 1) << form.mantissa
+
+
+def first_nan(rows: list[int], default: int) -> int:
+    """Answer the first f64 that is NaN, made quiet."""
+    return next((bits | 1 << 51 for bits in rows if decode(bits, "f64") == "nan"), default)
+
+
 def fuse(a: Number, b: Number, c: Number, mode: str = "rn") -> Number:
     return add(multiply(a, b), c, mode)

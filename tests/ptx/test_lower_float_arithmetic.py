@@ -19,6 +19,9 @@ OPERATIONS = {
     "sqrt": (1, lambda a, mode: model.root(a)),
 }
 
+#: Which operand's NaN an f64 result is, when several are NaN.
+NAN_ORDER = {"div": (0, 1), "fma": (1, 2, 0)}
+
 
 def three(ptx_type: str, seed: int) -> dict[str, np.ndarray]:
     """Draw three operands: at random, and (the second half) near each other."""
@@ -27,13 +30,6 @@ def three(ptx_type: str, seed: int) -> dict[str, np.ndarray]:
     b[half:] = near(ptx_type, a[half:], seed + 3)
     c[half:] = near(ptx_type, a[half:], seed + 4)
     return {"%a": a, "%b": b, "%c": c}
-
-
-def flush(bits: int, name: str) -> int:
-    """Make a zero of a subnormal."""
-    form = model.LAYOUTS[name]
-    sign = 1 << (form.width - 1)
-    return bits & sign if bits & (sign - 1) < 1 << form.mantissa else bits
 
 
 def saturate(value: model.Number) -> model.Number:
@@ -46,10 +42,13 @@ def expected(op: str, mode: str, name: str, inputs: dict[str, np.ndarray], *, ft
     count, function = OPERATIONS[op]
     results: list[int] = []
     for row in zip(*(column.tolist() for column in list(inputs.values())[:count]), strict=True):
-        values = [model.decode(flush(bits, name) if ftz else bits, name) for bits in row]
+        values = [model.decode(model.flush(bits, name) if ftz else bits, name) for bits in row]
         value = function(*values, mode)
+        if ftz and model.is_tiny(value, name, mode):
+            value = model.signed(model.Fraction(0), model.is_negative(value))
         bits = model.encode(saturate(value) if sat else value, name, mode)
-        results.append(flush(bits, name) if ftz else bits)
+        order = NAN_ORDER.get(op, (1, 0)[-count:])
+        results.append(model.first_nan([row[i] for i in order], bits) if name == "f64" else bits)
     return results
 
 

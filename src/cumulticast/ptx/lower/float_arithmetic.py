@@ -11,7 +11,7 @@ from cumulticast.ptx.lower.by_type import lowers_float
 from cumulticast.ptx.lower.emitter import Emitter, lowers
 from cumulticast.ptx.lower.float_exact import add, fused, fused_to_odd, multiply
 from cumulticast.ptx.lower.float_formats import HALVES, element
-from cumulticast.ptx.lower.float_forms import elementwise, rounding
+from cumulticast.ptx.lower.float_forms import Compute, Operation, elementwise, rounding, times_border
 from cumulticast.ptx.syntax import Instruction
 
 
@@ -23,13 +23,17 @@ def lower_add(em: Emitter, ins: Instruction) -> None:
         right = em.op("fneg", kind, values[1]) if ins.opcode == "sub" else values[1]
         return kind, add(em, rounding(ins), kind, values[0], right)
 
-    elementwise(em, ins, compute, types=_mixed(ins, 1))
+    elementwise(em, ins, Operation(compute, _mixed(ins, 1)))  # a subnormal sum is exact
 
 
 @lowers_float("mul")
 def lower_mul(em: Emitter, ins: Instruction) -> None:
     """``mul{.rnd}{.ftz}{.sat}.type d, a, b``."""
-    elementwise(em, ins, lambda em, kind, v: (kind, multiply(em, rounding(ins), kind, v[0], v[1])))
+
+    def compute(em: Emitter, kind: str, values: list[str]) -> tuple[str, str]:
+        return kind, multiply(em, rounding(ins), kind, values[0], values[1])
+
+    elementwise(em, ins, Operation(compute, large=_large(ins, compute, 0)))
 
 
 @lowers("fma")
@@ -42,13 +46,24 @@ def lower_fma(em: Emitter, ins: Instruction) -> None:
             return "double", fused_to_odd(em, a, b, c)
         return kind, fused(em, rounding(ins), kind, a, b, c)
 
-    elementwise(em, ins, compute, types=_mixed(ins, 2))
+    elementwise(em, ins, Operation(compute, _mixed(ins, 2), nans=(1, 2, 0), large=_large(ins, compute, 0, 2)))
 
 
 @lowers_float("mad")
 def lower_mad(em: Emitter, ins: Instruction) -> None:
     """``mad.rnd.type``: the same as fma from sm_20 on (PTX ISA)."""
     lower_fma(em, ins)
+
+
+def _large(ins: Instruction, compute: Compute, *scaled: int) -> Compute | None:
+    """Make of an f32 operation the one whose operands ``scaled`` are multiplied by 2^64."""
+    if element(ins.types[0]) != "f32":
+        return None
+
+    def large(em: Emitter, kind: str, values: list[str]) -> tuple[str, str]:
+        return compute(em, kind, [times_border(em, kind, v) if i in scaled else v for i, v in enumerate(values)])
+
+    return large
 
 
 def _mixed(ins: Instruction, halves: int) -> list[str] | None:

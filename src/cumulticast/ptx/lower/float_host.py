@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import platform
 
-from llvmlite import binding as llvm
+from cumulticast.ptx.machine_code import host
 
 
 @functools.cache
 def has_fma() -> bool:
     """Tell whether a fused multiply-add is one instruction here."""
-    return platform.machine() != "x86_64" or "+fma," in f"{llvm.get_host_cpu_features().flatten()},"
+    return not host().startswith("x86_64") or "+fma," in f"{host()},"

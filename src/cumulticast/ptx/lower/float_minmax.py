@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cumulticast.ptx.lower.by_type import lowers_float
 from cumulticast.ptx.lower.emitter import Emitter
-from cumulticast.ptx.lower.float_formats import FORMATS, RAW, element, read, write
+from cumulticast.ptx.lower.float_formats import RAW, element, read, write
 from cumulticast.ptx.lower.float_forms import flushed
-from cumulticast.ptx.lower.float_signs import absolute, signs_differ, with_sign
+from cumulticast.ptx.lower.float_signs import absolute, canonical, is_nan, signs_differ, with_sign
 from cumulticast.ptx.syntax import Instruction
 
 
@@ -16,7 +16,17 @@ def lower_min_max(em: Emitter, ins: Instruction) -> None:
     ptx_type = element(ins.types[0])
     columns = [read(em, operand, ins.types[0]) for operand in ins.operands[1:]]
     results = [_choose(em, ins, ptx_type, list(row)) for row in zip(*columns, strict=True)]
-    write(em, ins.operands[0], ins.types[0], results)
+    if ptx_type == "f64":
+        em.set(ins.operands[0], "i64", _with_nan_of(em, columns[1][0], results[0]))
+    else:
+        write(em, ins.operands[0], ins.types[0], results)
+
+
+def _with_nan_of(em: Emitter, operand: str, result: str) -> str:
+    """Answer the bits of an f64 result: of two NaNs the second, made quiet (as an H200 answers)."""
+    both = em.compare("fcmp", "uno", "double", result, result)
+    quiet = em.op("or", "i64", em.bitcast("double", "i64", operand), em.const("i64", 1 << 51))
+    return em.select(both, "i64", quiet, em.bitcast("double", "i64", result))
 
 
 def _choose(em: Emitter, ins: Instruction, ptx_type: str, raw: list[str]) -> str:
@@ -29,7 +39,7 @@ def _choose(em: Emitter, ins: Instruction, ptx_type: str, raw: list[str]) -> str
         best = _pick(em, ins, ptx_type, best, other)
     if ins.has("xorsign"):
         best = with_sign(em, ptx_type, best, signs_differ(em, ptx_type, raw[0], raw[1]))
-    return canonical_half(em, ptx_type, best) if RAW[ptx_type][0] == "i" else best
+    return canonical(em, ptx_type, best)
 
 
 def _pick(em: Emitter, ins: Instruction, ptx_type: str, a: str, b: str) -> str:
@@ -41,7 +51,7 @@ def _pick(em: Emitter, ins: Instruction, ptx_type: str, a: str, b: str) -> str:
     keys = [_key(em, kind, value) for value in (a, b)]
     better = em.compare("icmp", "slt" if ins.opcode == "min" else "sgt", kind, *keys)
     best = em.select(better, kind, a, b)
-    nan_a, nan_b = half_is_nan(em, ptx_type, a), half_is_nan(em, ptx_type, b)
+    nan_a, nan_b = is_nan(em, ptx_type, a), is_nan(em, ptx_type, b)
     if ins.has("NaN"):
         return em.select(nan_a, kind, a, em.select(nan_b, kind, b, best))
     return em.select(nan_a, kind, b, em.select(nan_b, kind, a, best))
@@ -51,16 +61,3 @@ def _key(em: Emitter, kind: str, raw: str) -> str:
     """Answer an integer that orders as the half does, -0 below +0."""
     negative = em.op("ashr", kind, raw, em.const(kind, 15))
     return em.op("xor", kind, raw, em.op("and", kind, negative, em.const(kind, 0x7FFF)))
-
-
-def half_is_nan(em: Emitter, ptx_type: str, raw: str) -> str:
-    """Tell whether a half's bits are a NaN."""
-    kind = RAW[ptx_type]
-    size = em.op("and", kind, raw, em.const(kind, 0x7FFF))
-    return em.compare("icmp", "ugt", kind, size, em.const(kind, FORMATS[ptx_type].infinity))
-
-
-def canonical_half(em: Emitter, ptx_type: str, raw: str) -> str:
-    """Replace every NaN of a half by the canonical one."""
-    kind = RAW[ptx_type]
-    return em.select(half_is_nan(em, ptx_type, raw), kind, em.const(kind, FORMATS[ptx_type].nan), raw)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cumulticast.ptx.lower.by_type import lowers_float
 from cumulticast.ptx.lower.emitter import Emitter, lowers
-from cumulticast.ptx.lower.float_formats import FORMATS, RAW, element, read, write
-from cumulticast.ptx.lower.float_forms import flushed
+from cumulticast.ptx.lower.float_formats import FORMATS, HALVES, RAW, element, read, write
+from cumulticast.ptx.lower.float_forms import flushed, with_nans_of
 from cumulticast.ptx.syntax import Instruction
 
 
@@ -16,7 +16,11 @@ def lower_sign(em: Emitter, ins: Instruction) -> None:
     raw = read(em, ins.operands[1], ins.types[0])
     if ins.has("ftz"):
         raw = [flushed(em, ptx_type, value) for value in raw]
-    write(em, ins.operands[0], ins.types[0], [_signed(em, ins.opcode, ptx_type, value) for value in raw])
+    results = [_signed(em, ins.opcode, ptx_type, value) for value in raw]
+    if ptx_type == "f64":
+        em.set(ins.operands[0], "i64", with_nans_of(em, raw, results[0]))
+    else:
+        write(em, ins.operands[0], ins.types[0], [canonical(em, ptx_type, value) for value in results])
 
 
 def _signed(em: Emitter, opcode: str, ptx_type: str, raw: str) -> str:
@@ -24,6 +28,21 @@ def _signed(em: Emitter, opcode: str, ptx_type: str, raw: str) -> str:
     if opcode == "abs":
         return absolute(em, ptx_type, raw)
     return with_sign(em, ptx_type, raw, _sign_bit(em, ptx_type))
+
+
+def is_nan(em: Emitter, ptx_type: str, raw: str) -> str:
+    """Tell whether the bits of a half are a NaN."""
+    kind = RAW[ptx_type]
+    size = em.op("and", kind, raw, em.const(kind, _sign(ptx_type) - 1))
+    return em.compare("icmp", "ugt", kind, size, em.const(kind, FORMATS[ptx_type].infinity))
+
+
+def canonical(em: Emitter, ptx_type: str, raw: str) -> str:
+    """Replace every NaN of a half by the canonical one; f32's become so when they are written."""
+    if ptx_type not in HALVES:
+        return raw
+    kind = RAW[ptx_type]
+    return em.select(is_nan(em, ptx_type, raw), kind, em.const(kind, FORMATS[ptx_type].nan), raw)
 
 
 def absolute(em: Emitter, ptx_type: str, raw: str) -> str:
@@ -75,7 +94,7 @@ CLASSES = {
     "number": 0x3FC,
     "infinite": 0x204,
     "finite": 0x1F8,
-    "normal": 0x108,
+    "normal": 0x168,  # zeros too, as an H200 has it
     "subnormal": 0x090,
 }
 
