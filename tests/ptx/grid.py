@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from cumulticast.ptx import kernel, layout, machine_code
+from cumulticast.ptx.compiled import ENTRY, Compiled
 from cumulticast.ptx.flow.calls import function_addresses
 from cumulticast.ptx.parser import parse
 from cumulticast.ptx.runtime import ffi, lib
@@ -64,7 +65,7 @@ class Grid:
         self.symbols = np.zeros(max(len(self.numbers), 1), np.uint64)
         self.rights = Rights()
         self.kept: list[Any] = []
-        self.compiled: dict[str, tuple[kernel.Compiled, machine_code.Linked]] = {}
+        self.compiled: dict[str, tuple[Compiled, machine_code.Linked]] = {}
         for variable in self.module.variables.values():
             if variable.space in ("global", "const"):
                 self._place(variable.name, variable.initial.ljust(variable.size, b"\0"))
@@ -86,13 +87,13 @@ class Grid:
             place = int(self.symbols[self.numbers[variable.name]]) + one.at
             ctypes.memmove(place, (base + one.offset).to_bytes(one.size, "little"), one.size)
 
-    def code(self, name: str) -> tuple[kernel.Compiled, int]:
+    def code(self, name: str) -> tuple[Compiled, int]:
         """Compile a kernel, once."""
         if name not in self.compiled:
             compiled = kernel.compile_kernel(self.module, name, self.numbers)
             self.compiled[name] = compiled, machine_code.link(compiled.code)
         compiled, linked = self.compiled[name]
-        return compiled, linked.address(kernel.ENTRY)
+        return compiled, linked.address(ENTRY)
 
     def launch(
         self,
@@ -105,7 +106,7 @@ class Grid:
         cluster: Sequence[int] = (1, 1, 1),
         work: int = 0,
         multicast: int = 0,
-    ) -> tuple[Any, kernel.Compiled]:
+    ) -> tuple[Any, Compiled]:
         """Make a launch ready and answer struct ptx_run *."""
         compiled, address = self.code(name)
         given = ffi.new("struct ptx_launch *")
@@ -149,7 +150,7 @@ class Grid:
         return finish([(run, compiled)], threads=threads, limit=limit)[0]
 
 
-def finish(runs: Sequence[tuple[Any, kernel.Compiled]], *, threads: int = 2, limit: float = 20.0) -> list[Fault]:
+def finish(runs: Sequence[tuple[Any, Compiled]], *, threads: int = 2, limit: float = 20.0) -> list[Fault]:
     """Carry launches on side by side, on ``threads`` threads, until all have ended."""
     until = time.monotonic() + limit
     over = [False] * len(runs)
@@ -170,7 +171,7 @@ def finish(runs: Sequence[tuple[Any, kernel.Compiled]], *, threads: int = 2, lim
     return [_end(run, compiled) for run, compiled in runs]
 
 
-def _end(run: Any, compiled: kernel.Compiled) -> Fault:
+def _end(run: Any, compiled: Compiled) -> Fault:
     fault = lib.ptx_run_fault(run)
     found = Fault(
         fault.status,

@@ -7,19 +7,17 @@ code = image.kernels["add"].code()            # machine code in this process
 
 from __future__ import annotations
 
+import ctypes
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 
-import numpy as np
-
-from cumulticast.ptx import kernel, machine_code
-from cumulticast.ptx.flow.calls import function_addresses
-from cumulticast.ptx.forms import check
-from cumulticast.ptx.join import join
-from cumulticast.ptx.parser import parse
-from cumulticast.ptx.syntax import Function, Module, Variable
+from cumulticast.ptx import cache, machine_code
+from cumulticast.ptx.compiled import ENTRY, Compiled
+from cumulticast.ptx.stored import Outline, Summary, pack_kernel, unpack_kernel
+from cumulticast.ptx.syntax import Module, Variable
 from cumulticast.ptx.versions import NEWEST
 
 Version = tuple[int, int]
@@ -55,30 +53,22 @@ class Code:
 class Kernel:
     """An ``.entry``. Sizes are bytes; a limit that the text does not set is None."""
 
-    def __init__(self, image: Image, function: Function) -> None:
+    def __init__(self, image: Image, outline: Outline) -> None:
         self._image = image
-        self._function = function
+        self._outline = outline
         self._lock = threading.Lock()
         self._code: Code | None = None
-        self.name = function.name
-        self.parameters: Sequence[Variable] = function.parameters
-        placed = kernel.parameter_offsets(function)
-        self.parameter_offsets: Sequence[int] = tuple(at for at, _ in placed)
-        self.params_size = max((at + size for at, size in placed), default=0)
+        self.name = outline.name
+        self.parameters: Sequence[Variable] = outline.parameters
+        self.parameter_offsets: Sequence[int] = outline.offsets
+        ends = (at + one.size for at, one in zip(outline.offsets, outline.parameters, strict=True))
+        self.params_size = max(ends, default=0)
+        self.static_shared = outline.shared_size
+        self.local_size = outline.local_size
 
     @cached_property
-    def _compiled(self) -> kernel.Compiled:
-        return kernel.compile_kernel(self._image.module, self.name, self._image.numbers)
-
-    @property
-    def static_shared(self) -> int:
-        """Shared memory of a block that the text declares."""
-        return kernel.static_sizes(self._image.module, self._function)[0]
-
-    @property
-    def local_size(self) -> int:
-        """Local memory of a thread that the text declares, calls included."""
-        return kernel.static_sizes(self._image.module, self._function)[1]
+    def _compiled(self) -> Compiled:
+        return self._image.compiled(self.name)
 
     @property
     def registers(self) -> int:
@@ -86,20 +76,25 @@ class Kernel:
         return self._compiled.registers
 
     @property
+    def uses_stack(self) -> bool:
+        """Whether calls need the context's stack (CU_LIMIT_STACK_SIZE) beyond ``local_size``."""
+        return self._compiled.stack
+
+    @property
     def max_threads(self) -> int | None:
         """The product of ``.maxntid`` or ``.reqntid``."""
-        limits = self._function.directives.get("reqntid") or self._function.directives.get("maxntid")
-        return int(np.prod(limits)) if limits else None
+        limits = self._outline.directives.get("reqntid") or self._outline.directives.get("maxntid")
+        return prod(limits) if limits else None
 
     @property
     def required_block(self) -> Block | None:
         """``.reqntid``."""
-        return _three(self._function.directives.get("reqntid"))
+        return _three(self._outline.directives.get("reqntid"))
 
     @property
     def required_cluster(self) -> Block | None:
         """``.reqnctapercluster``."""
-        return _three(self._function.directives.get("reqnctapercluster"))
+        return _three(self._outline.directives.get("reqnctapercluster"))
 
     def code(self) -> Code:
         """Compile the kernel, the first time.
@@ -114,7 +109,7 @@ class Kernel:
                 compiled = self._compiled
                 linked = machine_code.link(compiled.code)
                 self._code = Code(
-                    linked.address(kernel.ENTRY),
+                    linked.address(ENTRY),
                     compiled.frame_size,
                     compiled.places,
                     compiled.turning,
@@ -140,20 +135,18 @@ class Image:
         By name.
     variables
         The .global and .const variables that need memory.
-    symbols
-        Addresses by number, as machine code reads them; its own address is ``symbols.ctypes.data``.
+    functions
+        Device functions' addresses, as they stand in initial values: no memory is there, only calls know them.
     """
 
-    def __init__(self, module: Module) -> None:
-        self.module = module
-        self.variables: Sequence[Variable] = tuple(
-            v for v in module.variables.values() if v.space in ("global", "const") and v.linkage != "extern"
-        )
+    def __init__(self, key: str, summary: Summary, read: Callable[[], Module]) -> None:
+        self._key = key
+        self._read = read
+        self.variables: Sequence[Variable] = summary.variables
+        self.functions: Mapping[str, int] = summary.functions
         self.numbers: Mapping[str, int] = {variable.name: n for n, variable in enumerate(self.variables)}
-        self.symbols = np.zeros(max(1, len(self.variables)), np.uint64)
-        self.kernels: Mapping[str, Kernel] = {
-            name: Kernel(self, function) for name, function in module.functions.items() if function.kernel
-        }
+        self._symbols = (ctypes.c_uint64 * max(1, len(self.variables)))()
+        self.kernels: Mapping[str, Kernel] = {one.name: Kernel(self, one) for one in summary.kernels}
 
     @classmethod
     def load(cls, text: bytes, sm: int, isa: Version = NEWEST) -> Image:
@@ -173,9 +166,7 @@ class Image:
         PtxError
             200, 218 or 222.
         """
-        module = parse(text)
-        check(module, sm=sm, version=isa)
-        return cls(module)
+        return cls._made([("", text)], sm, isa)
 
     @classmethod
     def link(cls, texts: Sequence[tuple[str, bytes]], sm: int, isa: Version = NEWEST) -> Image:
@@ -186,16 +177,54 @@ class Image:
         PtxError
             As `load`, and 218 for what is defined twice or nowhere.
         """
-        joined = join([(name, parse(text)) for name, text in texts])
-        check(joined, sm=sm, version=isa)
-        return cls(joined)
+        return cls._made(texts, sm, isa)
+
+    @classmethod
+    def _made(cls, texts: Sequence[tuple[str, bytes]], sm: int, isa: Version) -> Image:
+        """Make an image of what the cache knows of the texts, or of what they say."""
+        key = cache.key(f"{sm} {isa} {machine_code.host()}".encode(), *(text for _, text in texts))
+        stored = cache.read(key)
+        if stored is not None:
+            return cls(key, Summary.unpack(stored), lambda: read(texts))
+        # A kernel out of the cache needs neither parser nor compiler, which take longer to import than it takes to run.
+        from cumulticast.ptx.forms import check
+        from cumulticast.ptx.kernel import summarise
+
+        module = read(texts)
+        check(module, sm=sm, version=isa)
+        summary = summarise(module)
+        cache.write(key, summary.pack())
+        return cls(key, summary, lambda: module)
+
+    def compiled(self, name: str) -> Compiled:
+        """Answer a kernel's object code, from the cache or compiled now."""
+        entry = cache.key(self._key.encode(), name.encode())
+        stored = cache.read(entry)
+        if stored is not None:
+            return unpack_kernel(stored)
+        from cumulticast.ptx.kernel import compile_kernel
+
+        compiled = compile_kernel(self._read(), name, self.numbers)
+        cache.write(entry, pack_kernel(compiled))
+        return compiled
 
     @property
-    def functions(self) -> Mapping[str, int]:
-        """Device functions' addresses, as they stand in initial values: no memory is there, only calls know them."""
-        return function_addresses(self.module)
+    def symbols_address(self) -> int:
+        """Where the addresses of `variables` stand, in order, as machine code reads them (struct ptx_launch)."""
+        return ctypes.addressof(self._symbols)
 
     def place(self, addresses: Mapping[str, int]) -> None:
         """Say where each of `variables` was put; before the first launch."""
         for name, number in self.numbers.items():
-            self.symbols[number] = addresses[name]
+            self._symbols[number] = addresses[name]
+
+
+def read(texts: Sequence[tuple[str, bytes]]) -> Module:
+    """Parse texts and join them."""
+    from cumulticast.ptx.parser import parse
+
+    if len(texts) == 1:
+        return parse(texts[0][1])
+    from cumulticast.ptx.join import join
+
+    return join([(name, parse(text)) for name, text in texts])

@@ -6,12 +6,12 @@ cut into blocks → ordered, loops given their latch → which lanes run where �
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from cumulticast.ptx import machine_code
+from cumulticast.ptx.compiled import ENTRY, Compiled
 from cumulticast.ptx.flow import effects, stack
 from cumulticast.ptx.flow.blocks import Block, Suspend, leaves, reachable
-from cumulticast.ptx.flow.calls import Program, assemble
+from cumulticast.ptx.flow.calls import Program, assemble, function_addresses
 from cumulticast.ptx.flow.frames import lay_out
 from cumulticast.ptx.flow.lanes import VARYING, Lanes
 from cumulticast.ptx.flow.liveness import Names, live_in
@@ -21,47 +21,14 @@ from cumulticast.ptx.layout import Reason
 from cumulticast.ptx.lower import all_lowerings
 from cumulticast.ptx.lower.emitter import Emitter, Slot
 from cumulticast.ptx.lower.kernel_emitter import KernelEmitter, Places
+from cumulticast.ptx.stored import Outline, Summary
 from cumulticast.ptx.syntax import Function, Instruction, Integer, Module
 
 #: Instructions whose f32 and f64 results are those of arithmetic: a NaN in them has the hardware's one pattern.
 ARITHMETIC = frozenset(["add", "sub", "mul", "fma", "mad", "div", "sqrt", "rcp"])
 LAZY = {"f32": "float", "f64": "double"}
-ENTRY = "kernel"
 DYNAMIC_ALIGN = 16
 MOST_REGISTERS, SPARE_REGISTERS = 255, 8
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """A kernel as object code; all of it can be written to a file and read back.
-
-    Attributes
-    ----------
-    code
-        ELF object with one function, ``kernel``.
-    frame_size, places
-        Bytes behind a warp, and how many masks begin them.
-    shared_size, local_size
-        Static bytes a block, a lane.
-    stack
-        Whether calls need room on each lane's stack, beyond ``local_size``.
-    registers
-        An estimate of 32-bit registers a thread.
-    turning
-        Whether lanes of a warp can wait for each other.
-    lines
-        The line of the text, by instruction number (0: unknown).
-    """
-
-    code: bytes
-    frame_size: int
-    places: int
-    shared_size: int
-    local_size: int
-    stack: bool
-    turning: bool
-    registers: int
-    lines: tuple[int, ...]
 
 
 def compile_kernel(module: Module, name: str, numbers: Mapping[str, int]) -> Compiled:
@@ -210,3 +177,17 @@ def static_sizes(module: Module, function: Function) -> tuple[int, int]:
     """Answer static shared memory of a block and local memory of a thread, in bytes, without compiling."""
     places = place_variables(module, function, assemble(module, function), {})
     return places.shared_size, places.local_size
+
+
+def summarise(module: Module) -> Summary:
+    """Answer what is to be known of a module without its statements."""
+    variables = (v for v in module.variables.values() if v.space in ("global", "const") and v.linkage != "extern")
+    kernels = (function for function in module.functions.values() if function.kernel)
+    outlines = tuple(_outlined(module, function) for function in kernels)
+    return Summary(outlines, tuple(variables), dict(function_addresses(module)))
+
+
+def _outlined(module: Module, function: Function) -> Outline:
+    shared, local = static_sizes(module, function)
+    offsets = tuple(at for at, _ in parameter_offsets(function))
+    return Outline(function.name, function.parameters, offsets, shared, local, function.directives)

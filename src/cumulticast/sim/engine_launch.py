@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cumulticast.sim.streams import enqueue_launch
@@ -11,8 +12,11 @@ if TYPE_CHECKING:
     from cumulticast.sim.blocks import Block
     from cumulticast.sim.contexts import Context
     from cumulticast.sim.engine import Fault
+    from cumulticast.sim.images import Code, Image
     from cumulticast.sim.launches import Launch, Shape3
+    from cumulticast.sim.modules import Function
     from cumulticast.sim.process import Process
+    from cumulticast.sim.reach import Table
     from cumulticast.sim.streams import Stream
 
 STACK_SIZE = 0  # CUlimit
@@ -27,6 +31,48 @@ WORKSPACE_SIZE = 8
 NO_CLUSTER = (1, 1, 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What all launches of a function have in common.
+
+    Attributes
+    ----------
+    struct
+        ``struct ptx_launch *``; what differs is written into it before each launch, under the driver's lock.
+    code, image, table
+        What the struct points into.
+    static_shared, local_static
+        Bytes of variables, rounded up.
+    """
+
+    struct: Any
+    code: Code
+    image: Image
+    table: Table
+    static_shared: int
+    local_static: int
+
+
+def ready(process: Process, function: Function) -> Ready:
+    """Answer what a function's launches have in common. It was loaded."""
+    if function.ready is None:
+        from cumulticast.ptx.runtime import ffi
+
+        context, kernel, image = function.module.context, function.kernel, function.module.image
+        code, table = kernel.code(), process.reach.table(context)
+        made = ffi.new("struct ptx_launch *")
+        made.code = ffi.cast("void *", code.address)
+        made.frame_size, made.places, made.fair = code.frame_size, code.places, code.fair
+        made.symbols = ffi.cast("uint64_t *", image.symbols_address)
+        made.rights = ffi.cast("uint8_t *", table.address)
+        made.head.device = context.ordinal
+        made.head.smcount = process.devices[context.ordinal].attributes[MULTIPROCESSORS]
+        local = rounded(kernel.local_size)
+        made.head.local_static = local
+        function.ready = Ready(made, code, image, table, rounded(kernel.static_shared), local)
+    return function.ready
+
+
 def enqueue(process: Process, stream: Stream, asked: Launch) -> None:
     """Launch in the order of a stream. The function was loaded.
 
@@ -37,34 +83,27 @@ def enqueue(process: Process, stream: Stream, asked: Launch) -> None:
     """
     from cumulticast.ptx.runtime import ffi
 
-    function, context = asked.function, stream.context
-    code, table, image = function.kernel.code(), process.reach.table(context), function.module.image
-    given = ffi.new("struct ptx_launch *")
-    fill_head(process, context, stream, asked, given.head)
-    given.code = ffi.cast("void *", code.address)
+    found, context = ready(process, asked.function), stream.context
+    process.reach.refresh(found.table, context)
+    struct = found.struct
     parameters = ffi.from_buffer(asked.parameters)
-    given.params, given.params_size = parameters, len(asked.parameters)
-    given.frame_size, given.places, given.fair = code.frame_size, code.places, code.fair
-    given.cooperative = asked.cooperative
-    given.symbols = ffi.cast("uint64_t *", image.symbols.ctypes.data)
-    given.rights = ffi.cast("uint8_t *", table.address)
-    enqueue_launch(process, stream, given, (code, image, table), lambda fault: explained(asked, fault))
+    struct.params, struct.params_size = parameters, len(asked.parameters)
+    struct.cooperative = asked.cooperative
+    fill_head(process, stream, asked, found, struct.head)
+    enqueue_launch(process, stream, struct, found, lambda fault: explained(asked, fault))
 
 
-def fill_head(process: Process, context: Context, stream: Stream, asked: Launch, head: Any) -> None:
-    """Write what machine code reads of a launch."""
-    kernel, device = asked.function.kernel, process.devices[context.ordinal]
+def fill_head(process: Process, stream: Stream, asked: Launch, found: Ready, head: Any) -> None:
+    """Write what machine code reads of this launch."""
     head.nctaid, head.ntid, head.cluster = asked.grid, asked.block, asked.cluster
-    head.ncluster = divided(asked.grid, asked.cluster)
+    head.ncluster = asked.grid if asked.cluster == NO_CLUSTER else divided(asked.grid, asked.cluster)
     head.explicit_cluster = asked.cluster != NO_CLUSTER
     head.dynamic_shared = asked.dynamic
-    head.shared_size = rounded(kernel.static_shared) + asked.dynamic
-    head.local_static = rounded(kernel.local_size)
-    head.local_size = head.local_static + rounded(context.limits.get(STACK_SIZE, DEFAULT_STACK))
+    head.shared_size = found.static_shared + asked.dynamic
+    head.local_size = found.local_static + rounded(stream.context.limits.get(STACK_SIZE, DEFAULT_STACK))
     head.gridid = next(GRIDS)
-    head.device, head.smcount = context.ordinal, device.attributes[MULTIPROCESSORS]
     if asked.cooperative:
-        base = workspace(process, context, stream).base
+        base = workspace(process, stream.context, stream).base
         head.envreg[WORKSPACE_HIGH], head.envreg[WORKSPACE_LOW] = base >> 32, base & 0xFFFFFFFF
 
 

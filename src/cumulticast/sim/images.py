@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from cumulticast.ptx.errors import INVALID_IMAGE, PtxError
 
@@ -125,8 +125,8 @@ class Image(Protocol):
         ...
 
     @property
-    def symbols(self) -> Any:
-        """An array of the addresses, as machine code reads them; it lies at ``symbols.ctypes.data``."""
+    def symbols_address(self) -> int:
+        """Where the addresses of the variables stand, in order, as machine code reads them."""
         ...
 
     @property
