@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cumulticast.sim.images import Code, Image
     from cumulticast.sim.launches import Launch, Shape3
     from cumulticast.sim.modules import Function
+    from cumulticast.sim.multicast_reach import Table as MulticastTable
     from cumulticast.sim.process import Process
     from cumulticast.sim.reach import Table
     from cumulticast.sim.streams import Stream
@@ -39,7 +40,7 @@ class Ready:
     ----------
     struct
         ``struct ptx_launch *``; what differs is written into it before each launch, under the driver's lock.
-    code, image, table
+    code, image, table, multicast
         What the struct points into.
     static_shared, local_static
         Bytes of variables, rounded up.
@@ -49,6 +50,7 @@ class Ready:
     code: Code
     image: Image
     table: Table
+    multicast: MulticastTable
     static_shared: int
     local_static: int
 
@@ -65,11 +67,13 @@ def ready(process: Process, function: Function) -> Ready:
         made.frame_size, made.places, made.fair = code.frame_size, code.places, code.fair
         made.symbols = ffi.cast("uint64_t *", image.symbols_address)
         made.rights = ffi.cast("uint8_t *", table.address)
+        multicast = process.multicast_reach.table(context)
+        made.head.multicast = multicast.struct
         made.head.device = context.ordinal
         made.head.smcount = process.devices[context.ordinal].attributes[MULTIPROCESSORS]
         local = rounded(kernel.local_size)
         made.head.local_static = local
-        function.ready = Ready(made, code, image, table, rounded(kernel.static_shared), local)
+        function.ready = Ready(made, code, image, table, multicast, rounded(kernel.static_shared), local)
     return function.ready
 
 
@@ -85,6 +89,7 @@ def enqueue(process: Process, stream: Stream, asked: Launch) -> None:
 
     found, context = ready(process, asked.function), stream.context
     process.reach.refresh(found.table, context)
+    process.multicast_reach.refresh(found.multicast, context)
     struct = found.struct
     parameters = ffi.from_buffer(asked.parameters)
     struct.params, struct.params_size = parameters, len(asked.parameters)

@@ -89,15 +89,15 @@ def check(process: Process, function: Function, shape: Shape) -> Shape3:
     Refused
         1, 701, 720, 801 or 912.
     """
-    device = process.devices[function.module.context.ordinal]
-    subject = functions.subject(function, device)
-    cluster = shape.cluster or subject.cluster or NO_CLUSTER
-    if shape not in function.proven:
+    cluster = function.proven.get(shape)
+    if cluster is None:
+        subject = functions.subject(function, process.devices[function.module.context.ordinal])
+        cluster = shape.cluster or subject.cluster or NO_CLUSTER
         check_grid(process, subject, shape)
         check_block(process, subject, shape)
         check_cluster(process, subject, shape, cluster)
         check_cooperative(process, subject, shape)
-        function.proven.add(shape)
+        function.proven[shape] = cluster
     return cluster
 
 

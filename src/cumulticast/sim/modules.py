@@ -12,7 +12,9 @@ from cumulticast.sim.contexts import Context
 if TYPE_CHECKING:
     from cumulticast.ptx.syntax import Variable
     from cumulticast.sim.blocks import Block
+    from cumulticast.sim.engine_launch import Ready
     from cumulticast.sim.images import Code, Image, Kernel, Text
+    from cumulticast.sim.launches import Shape, Shape3
     from cumulticast.sim.libraries import Library
     from cumulticast.sim.process import Process
 
@@ -79,7 +81,11 @@ class Function:
     loaded
         Whether its machine code was made (lazy loading).
     proven
-        Launch shapes that were found legal; forgotten when a setting changes.
+        Launch shapes that were found legal, with their clusters; forgotten when a setting changes.
+    ready
+        What all its launches have in common, for the engine.
+    gather
+        What reads its parameters.
     """
 
     value: int
@@ -88,7 +94,9 @@ class Function:
     settings: dict[int, int] = field(default_factory=dict[int, int])
     cache_config: int = 0
     loaded: bool = False
-    proven: set[object] = field(default_factory=set[object])
+    proven: dict[Shape, Shape3] = field(default_factory=dict["Shape", "Shape3"])
+    ready: Ready | None = None
+    gather: native.Gather | None = None
     _making: threading.Lock = field(default_factory=threading.Lock)
 
     def load(self) -> Code:

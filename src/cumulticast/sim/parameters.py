@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from cumulticast.rules import launch
-from cumulticast.sim import raw
+from cumulticast.sim import native, raw
 
 if TYPE_CHECKING:
     from cumulticast.sim.images import Kernel
+    from cumulticast.sim.modules import Function
     from cumulticast.sim.process import Process
 
 END, POINTER, SIZE = 0, 1, 2  # CU_LAUNCH_PARAM_…
@@ -16,7 +17,7 @@ WORD = 8
 MOST_SETTINGS = 16  # more pairs than there are names: the list has no end
 
 
-def gather(process: Process, kernel: Kernel, pointers: int, extra: int) -> bytes:
+def gather(process: Process, function: Function, pointers: int, extra: int) -> bytes:
     """Read the parameters of a launch, given in one of the two ways.
 
     Raises
@@ -24,22 +25,33 @@ def gather(process: Process, kernel: Kernel, pointers: int, extra: int) -> bytes
     Refused
         1: none, both, too few bytes, or a pointer that cannot be read.
     """
-    count = len(kernel.parameters)
-    process.driver.judge(launch.parameters_once, bool(pointers), bool(extra))
-    process.driver.judge(launch.parameters_given, count, bool(pointers or extra))
-    if extra:
-        return from_buffer(process, kernel, extra)
-    return from_pointers(process, kernel, pointers) if count else b""
+    count = len(function.kernel.parameters)
+    if extra or (count and not pointers):
+        process.driver.judge(launch.parameters_once, bool(pointers), bool(extra))
+        process.driver.judge(launch.parameters_given, count, bool(pointers or extra))
+        return from_buffer(process, function.kernel, extra)
+    return from_pointers(process, function, pointers) if count else b""
 
 
-def from_pointers(process: Process, kernel: Kernel, pointers: int) -> bytes:
+def from_pointers(process: Process, function: Function, pointers: int) -> bytes:
     """Read each parameter from where its pointer says."""
-    words = memoryview(raw.get(process, "kernel_params", pointers, WORD * len(kernel.parameters))).cast("Q")
-    data = bytearray(kernel.params_size)
-    for number, (parameter, offset) in enumerate(zip(kernel.parameters, kernel.parameter_offsets, strict=True)):
-        size = parameter.size
-        data[offset : offset + size] = raw.get(process, f"kernel_params[{number}]", words[number], size)
-    return bytes(data)
+    kernel = function.kernel
+    if function.gather is None:
+        sizes = (parameter.size for parameter in kernel.parameters)
+        function.gather = native.Gather(list(zip(kernel.parameter_offsets, sizes, strict=True)), kernel.params_size)
+    data = function.gather(pointers)
+    if isinstance(data, int):
+        refuse_unreadable(process, kernel, pointers, data)
+    return data
+
+
+def refuse_unreadable(process: Process, kernel: Kernel, pointers: int, number: int) -> NoReturn:
+    """Say which pointer cannot be read (1)."""
+    raw.check(process, "kernel_params", pointers, WORD * len(kernel.parameters), write=False)
+    address = int.from_bytes(raw.get(process, "kernel_params", pointers + WORD * number, WORD), "little")
+    name, size = f"kernel_params[{number}]", kernel.parameters[number].size
+    raw.check(process, name, address, size, write=False)
+    raise AssertionError(f"{name} can be read after all")
 
 
 def from_buffer(process: Process, kernel: Kernel, extra: int) -> bytes:

@@ -17,6 +17,7 @@ from cumulticast.sim.libraries import Libraries
 from cumulticast.sim.linker import Linkers
 from cumulticast.sim.machine import Device
 from cumulticast.sim.modules import Modules
+from cumulticast.sim.multicast_reach import MulticastReach
 from cumulticast.sim.objects import team_of, used_memory
 from cumulticast.sim.pools import Pools
 from cumulticast.sim.reach import Reach
@@ -54,6 +55,7 @@ class Process:
         self.libraries = Libraries(self)
         self.linkers = Linkers()
         self.reach = Reach(self)
+        self.multicast_reach = MulticastReach(self)
 
     def next_object(self) -> int:
         """Answer a number for a new object; no other process ever uses it."""

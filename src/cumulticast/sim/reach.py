@@ -55,30 +55,31 @@ class Reach:
     def __init__(self, process: Process) -> None:
         self._process = process
         self._tables: dict[int, Table] = {}
-        self._changes = 0
+        self.changes = 0
 
     def changed(self) -> None:
         """Note that access to memory was given or taken away; what is mapped is watched without this."""
-        self._changes += 1
+        self.changes += 1
 
     def table(self, context: Context) -> Table:
-        """Answer the table of a context, brought up to date."""
-        table = self._tables.get(context.value) or self._new(context)
+        """Answer the table of a context."""
+        table = self._tables.get(context.value)
+        if table is None:
+            memory = mmap.mmap(-1, SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            self._tables[context.value] = table = Table(memory, native.address_of(memory))
+        return table
+
+    def refresh(self, table: Table, context: Context) -> None:
+        """Bring a table up to date."""
         process = self._process
-        state = (self._changes, process.heap.blocks.changes, process.space.mappings.changes)
+        state = (self.changes, process.heap.blocks.changes, process.space.mappings.changes)
         if table.state != state:
             self._update(table, context)
             table.state = state
-        return table
 
     def end_context(self, context: Context) -> None:
         """Forget a context's table; kernels that still run keep it."""
         self._tables.pop(context.value, None)
-
-    def _new(self, context: Context) -> Table:
-        memory = mmap.mmap(-1, SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        self._tables[context.value] = table = Table(memory, native.address_of(memory))
-        return table
 
     def _update(self, table: Table, context: Context) -> None:
         wanted: dict[int, int] = {}

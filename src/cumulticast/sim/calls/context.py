@@ -39,6 +39,7 @@ def end_work(process: Process, context: Context) -> None:
     process.moves.settle()
     process.modules.end_context(context)
     process.reach.end_context(context)
+    process.multicast_reach.end_context(context)
     process.heap.end_context(context)
     process.contexts.forget_peer(context)
     process.reach.changed()

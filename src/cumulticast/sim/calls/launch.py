@@ -17,13 +17,13 @@ from cumulticast.sim.streams import Event, record
 
 def launched(process: Process, value: int, context: Context) -> Function:
     """Answer the function behind a CUfunction or a CUkernel, loaded; called without the driver's lock."""
-    with process.driver.lock:
-        function = process.modules.find_function(value)
-        kernel = None if function is not None else process.libraries.find_kernel(value)
-        process.driver.judge(modules.function_valid, value, function is not None or kernel is not None)
-    if kernel is not None:
+    function = process.modules.find_function(value)
+    if function is None:
+        with process.driver.lock:
+            kernel = process.libraries.find_kernel(value)
+            process.driver.judge(modules.function_valid, value, kernel is not None)
+        assert kernel is not None
         return function_in(process, kernel, context)
-    assert function is not None
     loading.load_function(process, function)
     return function
 
@@ -104,9 +104,10 @@ def start(
         where = stream_of(process, thread, stream, call)
     function = launched(process, f, where.context)
     with process.driver.lock:
-        process.driver.judge(launch.launch_context, where.context.value, function.module.context.value)
+        if where.context is not function.module.context:
+            process.driver.judge(launch.launch_context, where.context.value, function.module.context.value)
         cluster = launches.check(process, function, shape)
-        data = parameters.gather(process, function.kernel, *given)
+        data = parameters.gather(process, function, *given)
         asked = Launch(function, shape.grid, shape.block, cluster, shape.dynamic, data, shape.cooperative)
         engine_launch.enqueue(process, where, asked)
         for event in events:

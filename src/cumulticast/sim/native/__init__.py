@@ -7,6 +7,7 @@ set), reduce.c, memory.c, probe.c and words.c, all declared in native.h. `build_
 
 from cumulticast.sim.native.elements import DTYPES, OPERATIONS, Element, element
 from cumulticast.sim.native.memory import (
+    Gather,
     allocate,
     copy,
     copy_2d,
@@ -30,6 +31,7 @@ __all__ = [
     "DTYPES",
     "OPERATIONS",
     "Element",
+    "Gather",
     "add_and_wake",
     "address_of",
     "allocate",

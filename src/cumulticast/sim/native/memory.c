@@ -59,6 +59,18 @@ int memory_allocate(int fd, int64_t offset, int64_t length) {
     return error;
 }
 
+int memory_gather(uintptr_t dst, uintptr_t pointers, const uint32_t *places, uint32_t count) {
+    if (!memory_readable(pointers, count * sizeof(uint64_t))) return (int)count;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t from;
+        memcpy(&from, (const char *)pointers + i * sizeof from, sizeof from);
+        const uint32_t offset = places[2 * i], size = places[2 * i + 1];
+        if (!memory_readable((uintptr_t)from, size)) return (int)i;
+        memcpy((char *)dst + offset, (const void *)(uintptr_t)from, size);
+    }
+    return -1;
+}
+
 void memory_copy(uintptr_t dst, uintptr_t src, size_t nbytes) { memmove((void *)dst, (const void *)src, nbytes); }
 
 void memory_copy_2d(uintptr_t dst, size_t dst_pitch, uintptr_t src, size_t src_pitch, size_t width, size_t height) {

@@ -6,9 +6,10 @@ GIL.
 """
 
 import os
+from collections.abc import Sequence
 from mmap import PAGESIZE
 
-from cumulticast.sim._native import lib
+from cumulticast.sim._native import ffi, lib
 
 
 def _check(call: str, error: int) -> None:
@@ -82,6 +83,28 @@ def readable(address: int, length: int) -> bool:
 def writable(address: int, length: int) -> bool:
     """Return whether every page of the range can be written; never faults or modifies. An empty range can."""
     return lib.memory_writable(address, length) != 0
+
+
+class Gather:
+    """Copies pieces that an array of pointers names into one piece of memory.
+
+    Parameters
+    ----------
+    places
+        (offset, size) of each piece in what is made.
+    size
+        Bytes that are made.
+    """
+
+    def __init__(self, places: Sequence[tuple[int, int]], size: int) -> None:
+        self._places = ffi.new("uint32_t[]", [word for place in places for word in place])
+        self._count, self._size = len(places), size
+
+    def __call__(self, pointers: int) -> bytes | int:
+        """Answer the bytes, or the number of the piece that cannot be read (the array itself: as many as there are)."""
+        data = ffi.new("char[]", self._size)
+        bad = lib.memory_gather(int(ffi.cast("uintptr_t", data)), pointers, self._places, self._count)
+        return bytes(ffi.buffer(data, self._size)) if bad < 0 else bad
 
 
 def copy(dst: int, src: int, nbytes: int) -> None:

@@ -32,6 +32,10 @@ int memory_allocate(int fd, int64_t offset, int64_t length);
 int memory_readable(uintptr_t address, size_t length);
 int memory_writable(uintptr_t address, size_t length);
 
+/* Copy `count` pieces, each from where its pointer says to its place (offset, size) behind dst. Answers the number of the
+ * first piece that cannot be read, `count` for the array of pointers itself, -1 when all went well. */
+int memory_gather(uintptr_t dst, uintptr_t pointers, const uint32_t *places, uint32_t count);
+
 void memory_copy(uintptr_t dst, uintptr_t src, size_t nbytes);
 void memory_copy_2d(uintptr_t dst, size_t dst_pitch, uintptr_t src, size_t src_pitch, size_t width, size_t height);
 void memory_fill(uintptr_t dst, uint32_t value, size_t element_size, size_t count);
