@@ -14,7 +14,7 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from functools import cache as once
 from pathlib import Path
 
@@ -88,7 +88,7 @@ def write(name: str, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[int]:
+def _replacing(path: Path) -> Generator[int]:
     """Write a file that appears whole or not at all."""
     file, scratch = tempfile.mkstemp(dir=path.parent, prefix=".")
     try:
