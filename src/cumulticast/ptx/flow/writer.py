@@ -62,9 +62,11 @@ class Writer:
         waiting = self.lanes.waiting(block)
         em.blend = frozenset[str]().union(*(self.live[other] for other in waiting))
         mask = em.emit(f"bitcast i32 {active} to <{LANES} x i1>")
+        em.recent.clear()
         for ins in block.body:
             em.active, em.mask = active, mask
             self._instruction(ins)
+            em.recent.note(ins, effects.written(ins), effects.read(ins))
         em.active, em.mask = active, mask
         self._end(block, active)
 

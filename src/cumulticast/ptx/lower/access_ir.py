@@ -51,6 +51,8 @@ class Access:
         For 32 lanes rather than for one address.
     offset
         Kind of the address: ``i64``, or ``i32`` in shared space.
+    indexed
+        Whether the caller has found out where lane 0 is and whether the others follow it (indexing.py).
     """
 
     space: Space
@@ -60,6 +62,7 @@ class Access:
     strong: bool = False
     vector: bool = True
     offset: str = "i64"
+    indexed: bool = False
 
     @property
     def size(self) -> int:
@@ -99,6 +102,17 @@ class Access:
         return ".".join(["access", *words, *(["strong"] if self.strong else []), "warp" if self.vector else "one"])
 
     @property
+    def way(self) -> str:
+        """Name of the function with what the caller has found out."""
+        return f"{self.name}.indexed" if self.indexed else self.name
+
+    @property
+    def parameters(self) -> str:
+        """Parameters of the IR function, without a value to store."""
+        extra = ", i1 %even, i64 %first" if self.indexed else ""
+        return f"ptr %warp, i32 %number, i32 %active, {self.address} %a{extra}"
+
+    @property
     def word(self) -> int:
         """What memory.c is told: space, size, right."""
         right = layout.RIGHT_WRITE if self.write else layout.RIGHT_READ
@@ -118,8 +132,7 @@ def function(access: Access) -> str:
     call = f"call {result} @{access.name}.slow(ptr %warp, i32 %number, i32 %active, {access.address} %a{value})"
     return "\n".join(
         [
-            f"define internal {result} @{access.name}(ptr %warp, i32 %number, i32 %active, {access.address} %a{value})"
-            " alwaysinline {",
+            f"define internal {result} @{access.way}({access.parameters}{value}) alwaysinline {{",
             *checks(access),
             "  br i1 %ok, label %fast, label %slow",
             "fast:",
@@ -173,28 +186,34 @@ def first(access: Access, value: str) -> list[str]:
 
 
 def contiguous(access: Access) -> list[str]:
-    """Write the question (%line) whether all lanes are on and their addresses one stretch."""
-    kind, eight = access.offset, f"<{LANES // 4} x {access.offset}>"
+    """Write the question (%line) whether all lanes are on and their addresses one stretch, from %first on."""
+    if access.indexed:
+        return ["  %full = icmp eq i32 %active, -1", "  %line = and i1 %full, %even"]
     return [
-        f"  %a0 = extractelement {access.address} %a, i64 0",
-        f"  %one = insertelement {access.address} poison, {kind} %a0, i64 0",
-        f"  %all = shufflevector {access.address} %one, {access.address} poison, <{LANES} x i32> zeroinitializer",
-        f"  %stretch = add {access.address} %all, {constant(kind, range(0, LANES * access.bytes, access.bytes))}",
-        f"  %differ = xor {access.address} %a, %stretch",
-        *(
-            f"  %q{i} = shufflevector {access.address} %differ, {access.address} poison, "
-            f"{mask(range(i * 8, i * 8 + 8))}"
-            for i in range(4)
-        ),
+        *even_steps(access.offset, access.bytes),
+        "  %full = icmp eq i32 %active, -1",
+        "  %line = and i1 %full, %even",
+        *first(access, "%a0"),
+    ]
+
+
+def even_steps(kind: str, step: int) -> list[str]:
+    """Write the question (%even) whether the lanes of %a are ``step`` apart; %a0 is the first."""
+    vector, eight = f"<{LANES} x {kind}>", f"<{LANES // 4} x {kind}>"
+    quarters = [mask(range(i * 8, i * 8 + 8)) for i in range(4)]
+    return [
+        f"  %a0 = extractelement {vector} %a, i64 0",
+        f"  %one = insertelement {vector} poison, {kind} %a0, i64 0",
+        f"  %all = shufflevector {vector} %one, {vector} poison, <{LANES} x i32> zeroinitializer",
+        f"  %stretch = add {vector} %all, {constant(kind, range(0, LANES * step, step))}",
+        f"  %differ = xor {vector} %a, %stretch",
+        *(f"  %q{i} = shufflevector {vector} %differ, {vector} poison, {quarters[i]}" for i in range(4)),
         f"  %q01 = or {eight} %q0, %q1",
         f"  %q23 = or {eight} %q2, %q3",
         f"  %q = or {eight} %q01, %q23",
         f"  %odd = icmp ne {eight} %q, zeroinitializer",
         "  %odd8 = bitcast <8 x i1> %odd to i8",
         "  %even = icmp eq i8 %odd8, 0",
-        "  %full = icmp eq i32 %active, -1",
-        "  %line = and i1 %full, %even",
-        *first(access, "%a0"),
     ]
 
 
@@ -210,27 +229,21 @@ def mask(places: Iterable[int]) -> str:
 
 
 def rights(access: Access) -> list[str]:
-    """Write the question (%allowed) whether the device may touch the first and the last byte of a global stretch."""
+    """Write the question (%allowed) whether the device may touch a global stretch; one in two granules is left over."""
     right = WRITABLE if access.write else READABLE
-    lines = [
-        field("rights", "%rights"),
-        f"  %last = add i64 %first, {access.span - 1}",
-        "  %both = or i64 %first, %last",
-        f"  %near = icmp ult i64 %both, {1 << ADDRESS_BITS}",
-    ]
-    for end in ("first", "last"):
-        lines += [
-            f"  %{end}.near = select i1 %near, i64 %{end}, i64 0",  # granule 0 is nobody's
-            f"  %{end}.granule = lshr i64 %{end}.near, {layout.RIGHTS_SHIFT}",
-            f"  %{end}.at = getelementptr i8, ptr %rights, i64 %{end}.granule",
-            f"  %{end}.right = load i8, ptr %{end}.at",
-        ]
+    granule = (1 << layout.RIGHTS_SHIFT) - 1
     return [
-        *lines,
-        "  %right = and i8 %first.right, %last.right",
+        field("rights", "%rights"),
+        f"  %within = and i64 %first, {granule}",
+        f"  %inside = icmp ule i64 %within, {granule + 1 - access.span}",
+        f"  %number.granule = lshr i64 %first, {layout.RIGHTS_SHIFT}",
+        f"  %near = icmp ult i64 %number.granule, {1 << (ADDRESS_BITS - layout.RIGHTS_SHIFT)}",
+        "  %known = select i1 %near, i64 %number.granule, i64 0",  # granule 0 is nobody's
+        "  %right.at = getelementptr i8, ptr %rights, i64 %known",
+        "  %right = load i8, ptr %right.at",
         f"  %wanted = and i8 %right, {right}",
         "  %granted = icmp ne i8 %wanted, 0",
-        "  %allowed = and i1 %near, %granted",
+        "  %allowed = and i1 %inside, %granted",
         "  %place = inttoptr i64 %first to ptr",
     ]
 

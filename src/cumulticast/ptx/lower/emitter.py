@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from cumulticast.ptx import layout
 from cumulticast.ptx.errors import PtxError
+from cumulticast.ptx.lower.recent import Recent
 from cumulticast.ptx.syntax import TYPE_BITS, Float, Instruction, Integer, Negated, Operand, Register, Sink, Symbol
 
 LANES = layout.LANES
@@ -58,6 +59,7 @@ class Emitter:
         self.entry: list[str] = []  # allocas
         self.declared: set[str] = set()
         self.defined: dict[str, str] = {}  # functions of the module by name, as IR
+        self.recent = Recent()
         self.constants: dict[str, int] = {}  # registers that are written once, with a number
         self.vector = True
         self.line = 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cumulticast.ptx.lower import access_ir, address
+from cumulticast.ptx.lower import access_ir, address, indexing
 from cumulticast.ptx.lower.access_ir import Access, Space
 from cumulticast.ptx.lower.emitter import LANES, Emitter, lowers
 from cumulticast.ptx.syntax import TYPE_BITS, Address, Instruction, Negated, Operand, Register, Symbol, Vector
@@ -91,20 +91,30 @@ def load(em: Emitter, access: Access, place: Address) -> str:
 
 def call(em: Emitter, access: Access, place: Address, value: str = "") -> str:
     """Carry an access out in the shape that ``access`` has."""
-    kind, where = address.raw(em, place, access.space)
-    access = replace(access, offset=kind)
+    access, arguments = reach(em, access, place)
     _define(em, access)
-    arguments = f"ptr {em.warp}, i32 {em.number}, i32 {em.active}, {access.address} {where}"
     if access.write:
-        em.do(f"call void @{access.name}({arguments}, {access.wide} {value})")
+        em.do(f"call void @{access.way}({arguments}, {access.wide} {value})")
         return ""
-    return em.emit(f"call {access.wide} @{access.name}({arguments})")
+    return em.emit(f"call {access.wide} @{access.way}({arguments})")
+
+
+def reach(em: Emitter, access: Access, place: Address) -> tuple[Access, str]:
+    """Answer the arguments of an access's IR function, up to the value to store, and which function that is."""
+    kind, where = address.raw(em, place, access.space)
+    arguments = f"ptr {em.warp}, i32 {em.number}, i32 {em.active}, "
+    index = indexing.index_of(em, place) if access.vector and access.space in (Space.GLOBAL, Space.GENERIC) else None
+    known = indexing.stretch(em, index, access.bytes) if index is not None else None
+    access = replace(access, offset=kind, indexed=known is not None)
+    extra = f", i1 {known[0]}, i64 {known[1]}" if known is not None else ""
+    return access, f"{arguments}{access.address} {where}{extra}"
 
 
 def _define(em: Emitter, access: Access) -> None:
-    if access.name not in em.defined:
+    if access.way not in em.defined:
+        em.define(access.way, access_ir.function(access))
+    if access.name + ".slow" not in em.defined:
         em.declare(access_ir.declaration(access))
-        em.define(access.name, access_ir.function(access))
         em.define(f"{access.name}.slow", access_ir.slow_function(access))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cumulticast.ptx import layout
 from cumulticast.ptx.lower import address, memory, memory_calls, multimem_ir
 from cumulticast.ptx.lower.access_ir import Access, Space
 from cumulticast.ptx.lower.atomics import operation_of
@@ -49,22 +48,20 @@ def lower_ld_reduce(em: Emitter, ins: Instruction) -> None:
 
 
 def _load(em: Emitter, ins: Instruction, access: Access) -> str:
-    where, code = memory_calls.raw64(em, ins.operands[1], access.space), _code(em, ins, access)
+    code, place = _code(em, ins, access), memory_calls.place_operand(em, ins.operands[1])
     element, operation = element_of(ins.types[-1], operation_of(em, ins))[0], operation_of(em, ins)
     if multimem_ir.combines(element, operation):
+        access, arguments = memory.reach(em, access, place)
         reduction = multimem_ir.Reduction(access, element, operation, code)
-        if reduction.name not in em.defined:
-            em.declared.add(multimem_ir.SEGMENT)
-            em.declare("void @ptx_multimem_load(ptr, i32, i32, i32, i32, ptr, ptr)")
-            em.define(reduction.name, multimem_ir.load_function(reduction))
-        return em.emit(f"call {access.wide} @{reduction.name}({_arguments(em, where)})")
+        for name, text in multimem_ir.load_functions(reduction).items():
+            em.define(name, text)
+        em.declared.add(multimem_ir.SEGMENT)
+        em.declare("void @ptx_multimem_load(ptr, i32, i32, i32, i32, ptr, ptr)")
+        return em.emit(f"call {access.wide} @{reduction.way}({arguments})")
+    where = memory_calls.raw64(em, place, access.space)
     words = [access.word, code]
     (room,) = memory_calls.call_lanes(em, "ptx_multimem_load", words, where, [Data(access.bytes, "old")])
     return em.emit(f"load {access.wide}, ptr {room}, align 64")
-
-
-def _arguments(em: Emitter, where: str) -> str:
-    return f"ptr {em.warp}, i32 {em.number}, i32 {em.active}, <{layout.LANES} x i64> {where}"
 
 
 @lowers("multimem.st")
@@ -74,14 +71,13 @@ def lower_multimem_st(em: Emitter, ins: Instruction) -> None:
     if ins.has("release"):
         em.do("fence release")
     with address.once(em):
-        name = multimem_ir.store_name(access)
-        if name not in em.defined:
-            em.declared.add(multimem_ir.SEGMENT)
-            em.declare("void @ptx_multimem_store(ptr, i32, i32, i32, ptr, ptr)")
-            em.define(name, multimem_ir.store_function(access))
-        where = memory_calls.raw64(em, ins.operands[0], access.space)
+        access, arguments = memory.reach(em, access, memory_calls.place_operand(em, ins.operands[0]))
+        for name, text in multimem_ir.store_functions(access).items():
+            em.define(name, text)
+        em.declared.add(multimem_ir.SEGMENT)
+        em.declare("void @ptx_multimem_store(ptr, i32, i32, i32, ptr, ptr)")
         value = _data(em, access, ins.operands[1], kind).value
-        em.do(f"call void @{name}({_arguments(em, where)}, {access.wide} {value})")
+        em.do(f"call void @{multimem_ir.store_way(access)}({arguments}, {access.wide} {value})")
 
 
 @lowers("multimem.red")

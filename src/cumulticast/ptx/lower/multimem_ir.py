@@ -5,7 +5,7 @@ As in access_ir, a module holds each function once and it is inlined; what is no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cumulticast.ptx.lower import access_ir
 from cumulticast.ptx.lower.access_ir import Access
@@ -48,6 +48,11 @@ class Reduction:
     def name(self) -> str:
         """Name of the IR function."""
         return f"multimem.{self.operation.name.lower()}.{self.element.name.lower()}.x{self.access.count}"
+
+    @property
+    def way(self) -> str:
+        """Name of the function with what the caller has found out."""
+        return f"{self.name}.indexed" if self.access.indexed else self.name
 
     def combine(self, total: str, value: str) -> list[str]:
         """Write %next, the combination of two values."""
@@ -117,46 +122,49 @@ def _find(access: Access) -> list[str]:
     ]
 
 
-def load_function(reduction: Reduction) -> str:
-    """Write the function that reads and combines."""
+def load_functions(reduction: Reduction) -> dict[str, str]:
+    """Write the function that reads and combines, and the one for lanes that are no stretch."""
     access = reduction.access
     wide, align = access.wide, f"align {access.size}"
-    return "\n".join(
-        [
-            f"define internal {wide} @{reduction.name}(ptr %warp, i32 %number, i32 %active, <{LANES} x i64> %a)"
-            " alwaysinline {",
-            *_find(access),
-            f"  %value0 = load {wide}, ptr %place0, {align}",
-            "  %single = icmp eq i32 %replicas, 1",
-            "  br i1 %single, label %done, label %loop",
-            "loop:",
-            "  %i = phi i32 [1, %fast], [%i1, %loop]",
-            "  %before = phi ptr [%place0, %fast], [%place, %loop]",
-            f"  %total = phi {wide} [%value0, %fast], [%next, %loop]",
-            "  %place = getelementptr i8, ptr %before, i64 %stride",
-            f"  %value = load {wide}, ptr %place, {align}",
-            *reduction.combine("%total", "%value"),
-            "  %i1 = add i32 %i, 1",
-            "  %more = icmp ult i32 %i1, %replicas",
-            "  br i1 %more, label %loop, label %done",
-            "done:",
-            f"  %last.total = phi {wide} [%value0, %fast], [%next, %loop]",
-            *reduction.finish("%last.total"),
-            f"  ret {wide} %result",
-            "slow:",
-            f"  %rest = call {wide} @{reduction.name}.slow(ptr %warp, i32 %number, i32 %active, <{LANES} x i64> %a)",
-            f"  ret {wide} %rest",
-            "}",
-            f"define internal {wide} @{reduction.name}.slow(ptr %warp, i32 %number, i32 %active, <{LANES} x i64> %a)"
-            " noinline cold {",
-            *_rooms(access),
-            f"  call void @ptx_multimem_load(ptr %warp, i32 %number, i32 %active, i32 {access.word}, "
-            f"i32 {reduction.code}, ptr %addresses, ptr %data)",
-            f"  %r = load {wide}, ptr %data, align 64",
-            f"  ret {wide} %r",
-            "}",
-        ]
-    )
+    fast = [
+        f"define internal {wide} @{reduction.way}({access.parameters}) alwaysinline {{",
+        *_find(access),
+        f"  %value0 = load {wide}, ptr %place0, {align}",
+        "  %single = icmp eq i32 %replicas, 1",
+        "  br i1 %single, label %done, label %loop",
+        "loop:",
+        "  %i = phi i32 [1, %fast], [%i1, %loop]",
+        "  %before = phi ptr [%place0, %fast], [%place, %loop]",
+        f"  %total = phi {wide} [%value0, %fast], [%next, %loop]",
+        "  %place = getelementptr i8, ptr %before, i64 %stride",
+        f"  %value = load {wide}, ptr %place, {align}",
+        *reduction.combine("%total", "%value"),
+        "  %i1 = add i32 %i, 1",
+        "  %more = icmp ult i32 %i1, %replicas",
+        "  br i1 %more, label %loop, label %done",
+        "done:",
+        f"  %last.total = phi {wide} [%value0, %fast], [%next, %loop]",
+        *reduction.finish("%last.total"),
+        f"  ret {wide} %result",
+        "slow:",
+        f"  %rest = call {wide} @{reduction.name}.slow({_plain(access)})",
+        f"  ret {wide} %rest",
+        "}",
+    ]
+    slow = [
+        f"define internal {wide} @{reduction.name}.slow({_plain(access)}) noinline cold {{",
+        *_rooms(access),
+        f"  call void @ptx_multimem_load(ptr %warp, i32 %number, i32 %active, i32 {access.word}, "
+        f"i32 {reduction.code}, ptr %addresses, ptr %data)",
+        f"  %r = load {wide}, ptr %data, align 64",
+        f"  ret {wide} %r",
+        "}",
+    ]
+    return {reduction.way: "\n".join(fast), f"{reduction.name}.slow": "\n".join(slow)}
+
+
+def _plain(access: Access) -> str:
+    return replace(access, indexed=False).parameters
 
 
 def _rooms(access: Access) -> list[str]:
@@ -167,40 +175,41 @@ def _rooms(access: Access) -> list[str]:
     ]
 
 
-def store_name(access: Access) -> str:
+def store_way(access: Access) -> str:
     """Name the function that writes."""
-    return f"multimem.st.{access.element}x{access.count}"
+    return f"multimem.st.{access.element}x{access.count}{'.indexed' if access.indexed else ''}"
 
 
-def store_function(access: Access) -> str:
-    """Write the function that writes the same into every replica."""
-    name, wide = store_name(access), access.wide
-    parameters = f"ptr %warp, i32 %number, i32 %active, <{LANES} x i64> %a, {wide} %value"
-    return "\n".join(
-        [
-            f"define internal void @{name}({parameters}) alwaysinline {{",
-            *_find(access),
-            "  br label %loop",
-            "loop:",
-            "  %i = phi i32 [0, %fast], [%i1, %loop]",
-            "  %place = phi ptr [%place0, %fast], [%next, %loop]",
-            f"  store {wide} %value, ptr %place, align {access.size}",
-            "  %next = getelementptr i8, ptr %place, i64 %stride",
-            "  %i1 = add i32 %i, 1",
-            "  %more = icmp ult i32 %i1, %replicas",
-            "  br i1 %more, label %loop, label %done",
-            "done:",
-            "  ret void",
-            "slow:",
-            f"  call void @{name}.slow({parameters})",
-            "  ret void",
-            "}",
-            f"define internal void @{name}.slow({parameters}) noinline cold {{",
-            *_rooms(access),
-            f"  store {wide} %value, ptr %data, align 64",
-            f"  call void @ptx_multimem_store(ptr %warp, i32 %number, i32 %active, i32 {access.word}, "
-            "ptr %addresses, ptr %data)",
-            "  ret void",
-            "}",
-        ]
-    )
+def store_functions(access: Access) -> dict[str, str]:
+    """Write the function that writes the same into every replica, and the one for lanes that are no stretch."""
+    wide = access.wide
+    other = f"multimem.st.{access.element}x{access.count}.slow"
+    fast = [
+        f"define internal void @{store_way(access)}({access.parameters}, {wide} %value) alwaysinline {{",
+        *_find(access),
+        "  br label %loop",
+        "loop:",
+        "  %i = phi i32 [0, %fast], [%i1, %loop]",
+        "  %place = phi ptr [%place0, %fast], [%next, %loop]",
+        f"  store {wide} %value, ptr %place, align {access.size}",
+        "  %next = getelementptr i8, ptr %place, i64 %stride",
+        "  %i1 = add i32 %i, 1",
+        "  %more = icmp ult i32 %i1, %replicas",
+        "  br i1 %more, label %loop, label %done",
+        "done:",
+        "  ret void",
+        "slow:",
+        f"  call void @{other}({_plain(access)}, {wide} %value)",
+        "  ret void",
+        "}",
+    ]
+    slow = [
+        f"define internal void @{other}({_plain(access)}, {wide} %value) noinline cold {{",
+        *_rooms(access),
+        f"  store {wide} %value, ptr %data, align 64",
+        f"  call void @ptx_multimem_store(ptr %warp, i32 %number, i32 %active, i32 {access.word}, "
+        "ptr %addresses, ptr %data)",
+        "  ret void",
+        "}",
+    ]
+    return {store_way(access): "\n".join(fast), other: "\n".join(slow)}
