@@ -49,9 +49,12 @@ WAYS = {
     "every second": ("mul.wide.s32 %o, %t, 8; add.s64 %b, %a, %o;", LANES * 2),
     "every second, by the index": ("shl.b32 %x, %t, 1; mul.wide.s32 %o, %x, 4; add.s64 %b, %a, %o;", LANES * 2),
     "scale that does not divide": ("mul.wide.s32 %o, %t, 12; add.s64 %b, %a, %o;", LANES * 3),
-    "index written again": ("mul.wide.s32 %o, %t, 4; add.s64 %b, %a, %o; mov.u32 %x, %t; xor.b32 %t, %t, 1;", LANES),
+    "index written again": ("mul.wide.s32 %o, %t, 4; add.s64 %b, %a, %o; mov.u32 %x, %t; add.u32 %t, %t, 1;", LANES),
     "base written again": ("mul.wide.s32 %o, %t, 4; add.s64 %b, %a, %o; add.s64 %a, %a, 128;", LANES),
-    "offset written again": ("mul.wide.s32 %o, %t, 4; add.s64 %b, %a, %o; mul.wide.s32 %o, %t, 8;", LANES),
+    "offset written again": (
+        "mul.wide.s32 %o, %t, 4; add.s64 %b, %a, %o; add.u32 %x, %t, 1; mul.wide.s32 %o, %x, 4;",
+        LANES,
+    ),
     "address of itself": ("mul.wide.s32 %b, %t, 4; add.s64 %b, %a, %b; add.s64 %b, %b, 4;", LANES + 1),
     "offset of another block": ("mul.wide.s32 %o, %t, 4; bra next; next: add.s64 %b, %a, %o;", LANES),
 }
