@@ -10,7 +10,7 @@ from llvmlite import binding as llvm
 from straight import HEADER, _ir
 
 from cumulticast.ptx import machine_code
-from cumulticast.ptx.lower import float_exact
+from cumulticast.ptx.lower import float_exact, float_round
 from cumulticast.ptx.lower.emitter import Emitter, Slot
 from cumulticast.ptx.parser import parse
 
@@ -29,6 +29,17 @@ def test_fma_without_such_an_instruction(name: str, monkeypatch: pytest.MonkeyPa
         bits = model.encode(model.fuse(*(model.decode(each, name) for each in row)), name)
         want.append(model.first_nan([row[1], row[2], row[0]], bits) if name == "f64" else bits)
     assert not wrong(results[line], want, inputs)
+
+
+@pytest.mark.parametrize(
+    "name", ["f16", "f16x2", "cvt.f16", "cvt.f32", "cvt.u64", "nan.cvt.f16", "border.f16", "pairs.f16x2"]
+)
+def test_halves_without_such_instructions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(float_round, "has_f16c", lambda: False)
+    asked = gpu_recording.recording()[name]
+    lines = {line: kind for line, kind in asked.lines.items() if "f16" in line and not line.startswith(INTEGER_ONLY)}
+    for line, ours in carry_out(lines, asked.inputs, asked.types, target="sm_90").items():
+        assert not wrong(ours, asked.answers[line].tolist(), asked.inputs), line
 
 
 def called(group: gpu_recording.Asked, processor: str) -> set[str]:
@@ -55,9 +66,12 @@ INTEGER_ONLY = ("setp", "slct")
 def test_no_library_is_called(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """x86-64-v2 has SSE4.1 and no more."""
     monkeypatch.setattr(float_exact, "has_fma", lambda: False)
+    monkeypatch.setattr(float_round, "has_f16c", lambda: False)
     assert {symbol for symbol in called(gpu_recording.recording()[name], "x86-64-v2") if symbol[:4] != "ptx_"} == set()
 
 
-def test_a_library_call_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_library_calls_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(float_exact, "has_fma", lambda: True)
+    monkeypatch.setattr(float_round, "has_f16c", lambda: True)
     assert "fmaf" in called(gpu_recording.recording()["f32"], "x86-64-v2")
+    assert "__truncsfhf2" in called(gpu_recording.recording()["cvt.f16"], "x86-64-v2")

@@ -24,7 +24,7 @@ def from_integer(em: Emitter, ins: Instruction, target: str, source: str) -> tup
     low = em.cast("uitofp", "i64", "double", lower)
     if target == "f64":
         return "double", add(em, rounding(ins), "double", high, low)
-    return "double", sum_to_odd(em, high, low)
+    return "double", sum_to_odd(em, "double", high, low)
 
 
 def to_integer(em: Emitter, kind: str, value: str, target: str, source: str) -> str:

@@ -2,7 +2,7 @@
 
 f16 and bf16 are computed in ``float`` and rounded back: of a sum or a product of two numbers with p bits, rounding to
 2p + 2 bits first changes nothing (Figueroa). That does not hold for fma: 9 · 29 + 2^-30 lies just above the middle of
-two bf16 numbers and ``float`` would put it there. It is rounded to odd in ``double`` first.
+two bf16 numbers and ``float`` would put it there. It is rounded to odd first.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def lower_fma(em: Emitter, ins: Instruction) -> None:
     def compute(em: Emitter, kind: str, values: list[str]) -> tuple[str, str]:
         a, b, c = values
         if element(ins.types[0]) in HALVES:
-            return "double", fused_to_odd(em, a, b, c)
+            return fused_to_odd(em, element(ins.types[0]), a, b, c)
         return kind, fused(em, rounding(ins), kind, a, b, c)
 
     elementwise(em, ins, Operation(compute, _mixed(ins, 2), nans=(1, 2, 0), large=_large(ins, compute, 0, 2)))

@@ -6,7 +6,7 @@ the 32 lanes and back.
 
 from __future__ import annotations
 
-from cumulticast.ptx.lower.emitter import NAN_BITS, Emitter
+from cumulticast.ptx.lower.emitter import BITS_OF, NAN_BITS, Emitter
 from cumulticast.ptx.lower.float_host import has_fma
 
 SUFFIX = {"float": "f32", "double": "f64"}
@@ -53,32 +53,33 @@ def fused(em: Emitter, mode: str, kind: str, a: str, b: str, c: str) -> str:
     return directed(em, "fma", mode, kind, a, b, c)
 
 
-def sum_to_odd(em: Emitter, a: str, b: str) -> str:
-    """Add two doubles; where that is inexact, answer the odd one of the two doubles beside the sum.
+def sum_to_odd(em: Emitter, kind: str, a: str, b: str) -> str:
+    """Add two numbers; where that is inexact, answer the odd one of the two of that kind beside the sum.
 
-    Rounding the answer to 51 bits or fewer, in any mode, gives what rounding the sum itself would (Boldo and Melquiond,
-    "Emulation of FMA and correctly rounded sums"). The error is Knuth's TwoSum: exact short of overflow.
+    Rounding the answer to two bits less or fewer, in any mode, gives what rounding the sum itself would (Boldo and
+    Melquiond, "Emulation of FMA and correctly rounded sums"). The error is Knuth's TwoSum: exact short of overflow.
     """
-    total = em.op("fadd", "double", a, b)
-    back = em.op("fsub", "double", total, a)
-    error = em.op(
-        "fadd",
-        "double",
-        em.op("fsub", "double", a, em.op("fsub", "double", total, back)),
-        em.op("fsub", "double", b, back),
-    )
-    bits = em.bitcast("double", "i64", total)
-    inexact = em.compare("fcmp", "one", "double", error, em.float_const("double", 0))
-    even = em.cast("trunc", "i64", "i1", em.op("xor", "i64", bits, em.const("i64", 1)))
-    outward = em.op("xor", "i64", bits, em.bitcast("double", "i64", error))  # signs that differ: the sum is too large
-    step = em.select(
-        em.compare("icmp", "slt", "i64", outward, em.const("i64", 0)), "i64", em.const("i64", -1), em.const("i64", 1)
-    )
-    move = em.select(em.op("and", "i1", inexact, even), "i64", step, em.const("i64", 0))
-    return em.bitcast("i64", "double", em.op("add", "i64", bits, move))
+    whole = f"i{BITS_OF[kind]}"
+    total = em.op("fadd", kind, a, b)
+    back = em.op("fsub", kind, total, a)
+    left = em.op("fsub", kind, a, em.op("fsub", kind, total, back))
+    error = em.op("fadd", kind, left, em.op("fsub", kind, b, back))
+    bits = em.bitcast(kind, whole, total)
+    inexact = em.compare("fcmp", "one", kind, error, em.float_const(kind, 0))
+    even = em.op("xor", "i1", em.cast("trunc", whole, "i1", bits), em.const("i1", 1))
+    outward = em.op("xor", whole, bits, em.bitcast(kind, whole, error))  # signs that differ: the sum is too large
+    too_large = em.compare("icmp", "slt", whole, outward, em.const(whole, 0))
+    step = em.select(too_large, whole, em.const(whole, -1), em.const(whole, 1))
+    move = em.select(em.op("and", "i1", inexact, even), whole, step, em.const(whole, 0))
+    return em.bitcast(whole, kind, em.op("add", whole, bits, move))
 
 
-def fused_to_odd(em: Emitter, a: str, b: str, c: str) -> str:
-    """Answer a · b + c of three ``float`` as a double rounded to odd: the product of two floats is exact there."""
+def fused_to_odd(em: Emitter, ptx_type: str, a: str, b: str, c: str) -> tuple[str, str]:
+    """Answer a · b + c of three halves, given as ``float``, rounded to odd: kind and value.
+
+    The product of two f16 is exact as a float; that of two bf16 may be too small or too large and needs a double.
+    """
+    if ptx_type == "f16":
+        return "float", sum_to_odd(em, "float", em.op("fmul", "float", a, b), c)
     wide = [em.cast("fpext", "float", "double", value) for value in (a, b, c)]
-    return sum_to_odd(em, em.op("fmul", "double", wide[0], wide[1]), wide[2])
+    return "double", sum_to_odd(em, "double", em.op("fmul", "double", wide[0], wide[1]), wide[2])
