@@ -13,7 +13,7 @@ from cumulticast.ptx.flow import effects
 from cumulticast.ptx.flow.blocks import Block, Branch, Exit, Jump, Leave, Suspend, Table
 from cumulticast.ptx.flow.lanes import TURNING, Lanes
 from cumulticast.ptx.flow.liveness import Names
-from cumulticast.ptx.layout import FRAME_ALIGN, LANES
+from cumulticast.ptx.layout import FRAME_ALIGN, LANES, Reason
 from cumulticast.ptx.lower.emitter import Slot
 
 
@@ -142,5 +142,7 @@ def direct_next(block: Block, lanes: Lanes) -> list[Block]:
             return [*block.targets, *waiting]
         case Exit():
             return waiting
+        case Suspend(reason=Reason.WAIT):  # a loop with a budget of rounds: most of them are not left
+            return [*block.targets, *waiting]
         case _:
             return []
