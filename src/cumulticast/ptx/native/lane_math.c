@@ -75,8 +75,3 @@ DIRECTED_BOTH(rp, UP)
     }
 EACH(ptx_fma_rn_f32, float, fmaf(a[i], b[i], c[i]), const float *a, const float *b, const float *c)
 EACH(ptx_fma_rn_f64, double, fma(a[i], b[i], c[i]), const double *a, const double *b, const double *c)
-EACH(ptx_sin_f64, double, sin(a[i]), const double *a)
-EACH(ptx_cos_f64, double, cos(a[i]), const double *a)
-EACH(ptx_ex2_f64, double, exp2(a[i]), const double *a)
-EACH(ptx_lg2_f64, double, log2(a[i]), const double *a)
-EACH(ptx_tanh_f64, double, tanh(a[i]), const double *a)
