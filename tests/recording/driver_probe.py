@@ -2,6 +2,7 @@
 
     python tests/recording/driver_probe.py --kind driver --out DIR     one GPU
     python tests/recording/driver_probe.py --kind peer --out DIR       two GPUs of one host
+    python tests/recording/driver_probe.py --kind kernels --out DIR    one GPU; modules, launches, occupancy
 
 A multicast object that goes wrong can put a whole host's GPUs out of service, so no step here creates one,
 and the runner sets the variables that keep libraries from doing it. Every group runs in a fresh interpreter
@@ -125,7 +126,7 @@ def machine() -> dict[str, object]:
 def main() -> None:
     """Record the groups asked for and write one file."""
     ask = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    ask.add_argument("--kind", default="driver", choices=("driver", "peer"))
+    ask.add_argument("--kind", default="driver", choices=("driver", "peer", "kernels", "graphs"))
     ask.add_argument("--only", default="", help="names of groups, separated by commas")
     ask.add_argument("--out", default=".", help="directory of the file written")
     ask.add_argument("--group", help=argparse.SUPPRESS)

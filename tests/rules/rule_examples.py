@@ -259,6 +259,10 @@ EXAMPLES: dict[str, tuple[Facts, Facts]] = {
     "MC1023": ((5, False), (1, True)),
     "MC1024": ((0, False), (0, True)),
     "MC1025": ((1, False), (1, True)),
+    "MC1026": ((11, True), (11, False)),
+    "MC1027": (("Undefined reference to 'give' in 'text0'",), ("",)),
+    "MC1028": ((True,), (False,)),
+    "MC1029": (("f", False), ("f", True)),
     # launches
     "MC1101": ((0, 1, 1), (1, 1, 1)),
     "MC1102": (("Y", 65536, 65535), ("Y", 65535, 65535)),
@@ -270,7 +274,7 @@ EXAMPLES: dict[str, tuple[Facts, Facts]] = {
     "MC1108": ((49153, 49152), (49152, 49152)),
     "MC1109": ((1, False), (1, True)),
     "MC1110": ((True, True), (True, False)),
-    "MC1111": ((8, 12), (12, 12)),
+    "MC1111": ((13, 12), (12, 12)),
     "MC1112": ((7, False), (1, True)),
     "MC1113": ((265, 264), (264, 264)),
     "MC1114": ((3, False), (2, True)),
@@ -284,6 +288,9 @@ EXAMPLES: dict[str, tuple[Facts, Facts]] = {
     "MC1122": (("block_size", 0, 1), ("block_size", 1, 1)),
     "MC1123": ((2,), (1,)),
     "MC1124": ((False,), (True,)),
+    "MC1125": ((8, 12), (12, 12)),
+    "MC1126": ((13, True), (13, False)),
+    "MC1127": ((33, 32), (32, 32)),
 }
 
 # Further pairs, where one rule has several limits or directions.

@@ -116,8 +116,11 @@ def block_threads(threads: int, most: int) -> str | None:
     "a block has no more threads than the kernel was compiled for",
     calls=_PLAIN,
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("cuFuncGetAttribute", "number of threads per block, beyond which a launch of the function"),
+    evidence="recorded",
+    source=(
+        Document("cuFuncGetAttribute", "number of threads per block, beyond which a launch of the function"),
+        Transcript("launch_limits", "bounded.129", recording="kernels"),
+    ),
 )
 def block_bound(threads: int, most: int) -> str | None:
     """Launch no more threads than __launch_bounds__ (.maxntid) promised.
@@ -140,8 +143,11 @@ def block_bound(threads: int, most: int) -> str | None:
     "a block has the size that the kernel requires",
     calls=_PLAIN,
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("cuFuncGetAttribute", "number of threads per block, beyond which a launch of the function"),
+    evidence="recorded",
+    source=(
+        Document("cuFuncGetAttribute", "number of threads per block, beyond which a launch of the function"),
+        Transcript("launch_limits", "fixed_block.32", recording="kernels"),
+    ),
 )
 def block_required(width: int, height: int, depth: int, needed_x: int, needed_y: int, needed_z: int) -> str | None:
     """Launch exactly the block that .reqntid names: PTX ISA lets any other fail.
@@ -186,7 +192,10 @@ def block_registers(threads: int, registers: int, available: int, most: int) -> 
     calls=_PLAIN,
     status=Status.INVALID_VALUE,
     evidence="recorded",
-    source=Transcript("modules", "launch.(1,1,1).(1,1,1).49153", recording="driver"),
+    source=(
+        Transcript("modules", "launch.(1,1,1).(1,1,1).49153", recording="driver"),
+        Transcript("launch_limits", "shared.48129", recording="kernels"),
+    ),
 )
 def dynamic_shared(size: int, most: int) -> str | None:
     """Opt in before launching with more than 48 KiB of shared memory.
@@ -208,7 +217,12 @@ def dynamic_shared(size: int, most: int) -> str | None:
     calls=_PLAIN,
     status=Status.INVALID_VALUE,
     evidence="recorded",
-    source=Transcript("modules", "launch.no_arguments", recording="driver"),
+    source=(
+        Transcript("modules", "launch.no_arguments", recording="driver"),
+        Transcript("launch_limits", "extra.nothing", recording="kernels"),
+        Transcript("launch_limits", "extra.size.0", recording="kernels"),
+        Transcript("launch_limits", "extra.no_size", recording="kernels"),
+    ),
 )
 def parameters_given(count: int, given: bool) -> str | None:
     """Pass a pointer for each parameter in kernel_params, or one packed buffer in extra.
@@ -227,7 +241,10 @@ def parameters_given(count: int, given: bool) -> str | None:
     calls=("cuLaunchKernel", "cuLaunchKernelEx"),
     status=Status.INVALID_VALUE,
     evidence="documented",
-    source=Document("cuLaunchKernel", "kernel parameters are specified with both `kernelParams` and `extra`"),
+    source=(
+        Document("cuLaunchKernel", "kernel parameters are specified with both `kernelParams` and `extra`"),
+        Transcript("launch_limits", "both", recording="kernels"),
+    ),
 )
 def parameters_once(pointers: bool, extra: bool) -> str | None:
     """Pass kernel_params or extra, not both.
@@ -242,23 +259,27 @@ def parameters_once(pointers: bool, extra: bool) -> str | None:
 
 @rule(
     "MC1111",
-    "a parameter buffer has the size of the parameters",
+    "a parameter buffer is no longer than the parameters",
     calls=("cuLaunchKernel", "cuLaunchKernelEx"),
-    status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("cuLaunchKernel", "size of the buffer specified with"),
+    status=Status.LAUNCH_OUT_OF_RESOURCES,
+    evidence="documented",
+    source=(
+        Document("CUresult.CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "attempted to pass too many arguments"),
+        Transcript("launch_limits", "extra.size.13", recording="kernels"),
+        Transcript("launch_limits", "extra.packed", recording="kernels"),
+    ),
 )
 def parameter_buffer(given: int, needed: int) -> str | None:
-    """Pack every parameter at its own alignment: func_get_param_info tells offset and size.
+    """Pack every parameter at its own alignment, and nothing behind the last: padding of a structure counts.
 
-        launch_kernel(f, …, extra of 8 bytes)    # f takes (u64, u32): refused
+        launch_kernel(f, …, extra of 16 bytes)   # f takes (u64, u32): refused
         launch_kernel(f, …, extra of 12 bytes)   # good
 
-    Bytes behind the last parameter (padding of a structure) are ignored.
+    func_get_param_info tells offset and size of each.
 
     Fix: the size is the last parameter's offset plus its size.
     """
-    return None if given >= needed else f"a parameter buffer of {given} bytes is too short; nearest {needed}"
+    return None if given <= needed else f"a parameter buffer of {given} bytes is too long; nearest {needed}"
 
 
 @rule(
@@ -266,8 +287,11 @@ def parameter_buffer(given: int, needed: int) -> str | None:
     "extra is a list of known settings with an end",
     calls=("cuLaunchKernel", "cuLaunchKernelEx"),
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("cuLaunchKernel", "list must be terminated with either NULL or"),
+    evidence="recorded",
+    source=(
+        Document("cuLaunchKernel", "list must be terminated with either NULL or"),
+        Transcript("launch_limits", "extra.unknown", recording="kernels"),
+    ),
 )
 def extra_known(name: int, known: bool) -> str | None:
     """Write pairs of CU_LAUNCH_PARAM_BUFFER_POINTER (1) and CU_LAUNCH_PARAM_BUFFER_SIZE (2), then END (0).
@@ -291,6 +315,7 @@ def extra_known(name: int, known: bool) -> str | None:
     source=(
         Document("CUresult.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "exceeds the maximum"),
         Transcript("modules", "launch.cooperative_wide", recording="driver"),
+        Transcript("launch_attributes", "cooperative_wide", recording="kernels"),
     ),
 )
 def cooperative_fits(blocks: int, most: int) -> str | None:
@@ -311,8 +336,12 @@ def cooperative_fits(blocks: int, most: int) -> str | None:
     "a launch attribute is one of launches",
     calls=(*_EX, "cuOccupancyMaxActiveClusters", "cuOccupancyMaxPotentialClusterSize"),
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("cuLaunchKernelEx", "Each entry is an attribute ID and a"),
+    evidence="recorded",
+    source=(
+        Document("cuLaunchKernelEx", "Each entry is an attribute ID and a"),
+        Transcript("launch_attributes", "3.1", recording="kernels"),
+        Transcript("launch_attributes", "18.1", recording="kernels"),
+    ),
 )
 def launch_attribute_known(attribute: int, known: bool) -> str | None:
     """Pass attributes that CUlaunchAttributeID marks as valid for launches.
@@ -332,9 +361,12 @@ def launch_attribute_known(attribute: int, known: bool) -> str | None:
     "the value of a launch attribute is legal",
     calls=_EX,
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document(
-        "CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE", "Any other value will return"
+    evidence="recorded",
+    source=(
+        Document("CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE", "Any other value will return"),
+        Transcript("launch_attributes", "5.9", recording="kernels"),
+        Transcript("launch_attributes", "14.101", recording="kernels"),
+        Transcript("launch_attributes", "16.2", recording="kernels"),
     ),
 )
 def launch_attribute_value(attribute: int, value: int, least: int, most: int) -> str | None:
@@ -357,7 +389,11 @@ def launch_attribute_value(attribute: int, value: int, least: int, most: int) ->
     calls=_EX,
     status=Status.INVALID_CLUSTER_SIZE,
     evidence="documented",
-    source=_CLUSTER_STATUS,
+    source=(
+        _CLUSTER_STATUS,
+        Transcript("launch_limits", "cluster.3", recording="kernels"),
+        Transcript("launch_attributes", "cluster.4.0", recording="kernels"),
+    ),
 )
 def cluster_divides(axis: str, blocks: int, cluster: int) -> str | None:
     """Choose a grid whose every dimension is a multiple of the cluster's.
@@ -385,6 +421,8 @@ def cluster_divides(axis: str, blocks: int, cluster: int) -> str | None:
     source=(
         _CLUSTER_STATUS,
         Document("cuFuncGetAttribute", "The portable cluster size for sm_90 is 8 blocks per cluster"),
+        Transcript("launch_attributes", "cluster.9.9", recording="kernels"),
+        Transcript("occupancy", "clusters.16", recording="kernels"),
     ),
 )
 def cluster_limit(blocks: int, most: int) -> str | None:
@@ -405,7 +443,11 @@ def cluster_limit(blocks: int, most: int) -> str | None:
     calls=(*_PLAIN, "cuOccupancyMaxActiveClusters"),
     status=Status.INVALID_CLUSTER_SIZE,
     evidence="documented",
-    source=(_CLUSTER_STATUS, Document("cuOccupancyMaxActiveClusters", "the cluster size from config must either be")),
+    source=(
+        _CLUSTER_STATUS,
+        Document("cuOccupancyMaxActiveClusters", "the cluster size from config must either be"),
+        Transcript("launch_attributes", "fixed.4", recording="kernels"),
+    ),
 )
 def cluster_required(width: int, height: int, depth: int, needed_x: int, needed_y: int, needed_z: int) -> str | None:
     """Leave the cluster size out, or name the one that the source fixes (__cluster_dims__).
@@ -447,8 +489,11 @@ def launch_supported(what: str, attribute: str, supported: bool) -> str | None:
     "stream and function belong to one context",
     calls=_PLAIN,
     status=Status.INVALID_HANDLE,
-    evidence="assumed",
-    source=Document("cuLaunchKernelEx", "The CUDA context associated with this stream"),
+    evidence="recorded",
+    source=(
+        Document("cuLaunchKernelEx", "The CUDA context associated with this stream"),
+        Transcript("launch_limits", "other_context", recording="kernels"),
+    ),
 )
 def launch_context(stream_context: int, function_context: int) -> str | None:
     """Launch a CUfunction in a stream of the context it was loaded in; a CUkernel goes with any stream.
@@ -469,9 +514,12 @@ def launch_context(stream_context: int, function_context: int) -> str | None:
     "MC1121",
     "an event of a launch attribute keeps no time",
     calls=_EX,
-    status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("cuLaunchKernelEx", "The event must disable timing"),
+    status=Status.NOT_SUPPORTED,
+    evidence="recorded",
+    source=(
+        Document("cuLaunchKernelEx", "The event must disable timing"),
+        Transcript("launch_attributes", "event.0", recording="kernels"),
+    ),
 )
 def launch_event_untimed(event: int, timed: bool) -> str | None:
     """Create the event with CU_EVENT_DISABLE_TIMING.
@@ -491,9 +539,13 @@ def launch_event_untimed(event: int, timed: bool) -> str | None:
     "occupancy is asked for a block of some size",
     calls=_OCCUPANCY,
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document(
-        "cuOccupancyMaxActiveBlocksPerMultiprocessor", "Block size the kernel is intended to be launched with"
+    evidence="recorded",
+    source=(
+        Document(
+            "cuOccupancyMaxActiveBlocksPerMultiprocessor", "Block size the kernel is intended to be launched with"
+        ),
+        Transcript("occupancy", "blocks.0.0", recording="kernels"),
+        Transcript("occupancy", "available.0.128", recording="kernels"),
     ),
 )
 def occupancy_number(name: str, value: int, least: int) -> str | None:
@@ -514,8 +566,11 @@ def occupancy_number(name: str, value: int, least: int) -> str | None:
     "the flags of an occupancy query are known",
     calls=_OCCUPANCY[1:4:2],
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", "The valid flags are"),
+    evidence="recorded",
+    source=(
+        Document("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", "The valid flags are"),
+        Transcript("occupancy", "flags.2", recording="kernels"),
+    ),
 )
 def occupancy_flags(flags: int) -> str | None:
     """Pass 0 (CU_OCCUPANCY_DEFAULT) or 1 (CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE).
@@ -536,6 +591,7 @@ def occupancy_flags(flags: int) -> str | None:
     calls=("cuOccupancyMaxActiveClusters",),
     status=Status.INVALID_CLUSTER_SIZE,
     evidence="documented",
+    held="strict",
     source=(
         _CLUSTER_STATUS,
         Document("cuOccupancyMaxActiveClusters", "Without required sizes, the cluster size must be"),
@@ -547,6 +603,73 @@ def cluster_named(given: bool) -> str | None:
         occupancy_max_active_clusters(f, config without attributes)   # refused
         occupancy_max_active_clusters(f, config with 2x1x1)           # good
 
+    A real driver was recorded to answer 0 clusters instead, which profile `hardware` follows.
+
     Fix: add the attribute.
     """
     return None if given else "neither the configuration nor the kernel names a cluster size"
+
+
+@rule(
+    "MC1125",
+    "a parameter buffer holds all parameters",
+    calls=("cuLaunchKernel", "cuLaunchKernelEx"),
+    kind="undefined",
+    evidence="assumed",
+    source=Document("cuLaunchKernel", "burden on the application of knowing each kernel parameter's size"),
+)
+def parameter_buffer_whole(given: int, needed: int) -> str | None:
+    """Pack all parameters: a real driver takes a shorter buffer without a word (recorded: extra.size.8).
+
+    What the kernel reads of the rest is not documented; here it is 0.
+
+        launch_kernel(f, …, extra of 8 bytes)    # f takes (u64, u32): a finding
+        launch_kernel(f, …, extra of 12 bytes)   # good
+
+    Fix: the size is the last parameter's offset plus its size.
+    """
+    return None if given >= needed else f"a parameter buffer of {given} bytes lacks the last {needed - given} bytes"
+
+
+@rule(
+    "MC1126",
+    "a device-updatable node belongs to a graph",
+    calls=_EX,
+    status=Status.NOT_SUPPORTED,
+    evidence="recorded",
+    source=(
+        Document("cuLaunchKernelEx", "launch in a non-capturing stream results in an error"),
+        Transcript("launch_attributes", "13.1", recording="kernels"),
+    ),
+)
+def launch_captured(attribute: int, needs_capture: bool) -> str | None:
+    """Set DEVICE_UPDATABLE_KERNEL_NODE (13) on launches that a stream captures into a graph.
+
+        launch_kernel_ex([LaunchAttribute(id=13, value=1)])    # not capturing: refused
+        launch_kernel_ex([LaunchAttribute(id=2, value=1)])     # cooperative: good
+
+    Fix: leave the attribute out, or capture.
+    """
+    return f"launch attribute {attribute} is for streams that capture" if needs_capture else None
+
+
+@rule(
+    "MC1127",
+    "the dynamic shared memory of so many blocks is asked for only if so many fit",
+    calls=("cuOccupancyAvailableDynamicSMemPerBlock",),
+    status=Status.INVALID_VALUE,
+    evidence="recorded",
+    source=(
+        Transcript("occupancy", "available.33.32", recording="kernels"),
+        Transcript("occupancy", "available.1.2048", recording="kernels"),
+    ),
+)
+def blocks_fit(blocks: int, most: int) -> str | None:
+    """Ask first how many blocks a multiprocessor holds without dynamic shared memory.
+
+        occupancy_available_dynamic_smem_per_block(f, 33, 32)   # 32 fit: refused
+        occupancy_available_dynamic_smem_per_block(f, 32, 32)   # good
+
+    Fix: occupancy_max_active_blocks_per_multiprocessor(f, block_size, 0) is the most.
+    """
+    return None if blocks <= most else f"num_blocks {blocks} do not fit a multiprocessor; nearest {most}"

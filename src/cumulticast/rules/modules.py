@@ -26,6 +26,7 @@ _GETS = ("cuFuncGetAttribute", "cuKernelGetAttribute")
         Transcript("modules", "load.garbage", recording="driver"),
         Transcript("modules", "load.empty", recording="driver"),
         Transcript("modules", "load.elf", recording="driver"),
+        Transcript("libraries", "garbage.kernel", recording="kernels"),
     ),
 )
 def image_recognised(found: str, known: bool) -> str | None:
@@ -51,6 +52,8 @@ def image_recognised(found: str, known: bool) -> str | None:
         Document("CUresult.CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"),
         Transcript("modules", "load.syntax", recording="driver"),
         Transcript("modules", "load.future_target", recording="driver"),
+        Transcript("libraries", "broken.kernel", recording="kernels"),
+        Transcript("linking", "broken.add.0", recording="kernels"),
     ),
 )
 def ptx_compiles(where: str, problem: str) -> str | None:
@@ -97,7 +100,10 @@ def ptx_version_known(version: str, newest: str, too_new: bool) -> str | None:
     calls=_COMPILES,
     status=Status.NO_BINARY_FOR_GPU,
     evidence="documented",
-    source=Document("CUresult.CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image available that is suitable for"),
+    source=(
+        Document("CUresult.CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image available that is suitable for"),
+        Transcript("fatbins", "newer", recording="kernels"),
+    ),
 )
 def image_has_ptx(what: str, sm: int, found: bool) -> str | None:
     """Keep the PTX: machine code of a GPU (SASS) cannot run on a CPU, so a cubin alone is of no use here.
@@ -149,6 +155,7 @@ def module_valid(hmod: int, known: bool) -> str | None:
     source=(
         Document("cuModuleGetFunction", "If no function of that name exists"),
         Transcript("modules", "function.missing", recording="driver"),
+        Transcript("libraries", "kernel.missing", recording="kernels"),
     ),
 )
 def function_exists(name: str, known: bool, nearest: str) -> str | None:
@@ -171,6 +178,7 @@ def function_exists(name: str, known: bool, nearest: str) -> str | None:
     source=(
         Document("cuModuleGetGlobal", "If no variable of that name"),
         Transcript("modules", "global.missing", recording="driver"),
+        Transcript("libraries", "managed.plain", recording="kernels"),
     ),
 )
 def variable_exists(name: str, known: bool, nearest: str) -> str | None:
@@ -196,7 +204,11 @@ def variable_exists(name: str, known: bool, nearest: str) -> str | None:
     ),
     status=Status.INVALID_HANDLE,
     evidence="recorded",
-    source=(_HANDLES, Transcript("modules", "launch.null_function", recording="driver")),
+    source=(
+        _HANDLES,
+        Transcript("modules", "launch.null_function", recording="driver"),
+        Transcript("module_unloaded", "launch", recording="kernels"),
+    ),
 )  # fmt: skip
 def function_valid(function: int, known: bool) -> str | None:
     """Use a function until its module is unloaded.
@@ -220,7 +232,10 @@ def function_valid(function: int, known: bool) -> str | None:
     ),
     status=Status.INVALID_HANDLE,
     evidence="documented",
-    source=_HANDLES,
+    source=(
+        _HANDLES,
+        Transcript("libraries", "null.kernel", recording="kernels"),
+    ),
 )  # fmt: skip
 def library_valid(library: int, known: bool) -> str | None:
     """Use a library until it is unloaded.
@@ -244,7 +259,10 @@ def library_valid(library: int, known: bool) -> str | None:
     ),
     status=Status.INVALID_HANDLE,
     evidence="documented",
-    source=_HANDLES,
+    source=(
+        _HANDLES,
+        Transcript("libraries", "null.attribute", recording="kernels"),
+    ),
 )  # fmt: skip
 def kernel_valid(kernel: int, known: bool) -> str | None:
     """Use a kernel until its library is unloaded.
@@ -265,7 +283,10 @@ def kernel_valid(kernel: int, known: bool) -> str | None:
     calls=("cuModuleUnload",),
     status=Status.NOT_PERMITTED,
     evidence="documented",
-    source=Document("cuModuleUnload", "a module which was obtained from the Library Management API such as"),
+    source=(
+        Document("cuModuleUnload", "a module which was obtained from the Library Management API such as"),
+        Transcript("libraries", "module.unload", recording="kernels"),
+    ),
 )
 def module_is_own(hmod: int, of_library: bool) -> str | None:
     """Unload the library, and its modules go with it.
@@ -305,7 +326,11 @@ def function_attribute_known(attribute: int, known: bool) -> str | None:
     calls=_SETS,
     status=Status.INVALID_VALUE,
     evidence="documented",
-    source=Document("cuFuncSetAttribute", "Attempting to set a value on a read-only attribute will result in an"),
+    source=(
+        Document("cuFuncSetAttribute", "Attempting to set a value on a read-only attribute will result in an"),
+        Transcript("libraries", "kernel.set_read_only", recording="kernels"),
+        Transcript("function_attributes", "set.4.32", recording="kernels"),
+    ),
 )
 def function_attribute_writable(attribute: int, writable: bool) -> str | None:
     """Set dynamic shared memory (8), carve-out (9), cluster (11 to 15) and shared memory mode (17) only.
@@ -326,7 +351,11 @@ def function_attribute_writable(attribute: int, writable: bool) -> str | None:
     calls=_SETS,
     status=Status.INVALID_VALUE,
     evidence="documented",
-    source=Document("cuFuncSetAttribute", "cannot exceed the device attribute"),
+    source=(
+        Document("cuFuncSetAttribute", "cannot exceed the device attribute"),
+        Transcript("function_attributes", "dynamic.231425", recording="kernels"),
+        Transcript("function_attributes", "set.9.101", recording="kernels"),
+    ),
 )
 def function_attribute_value(attribute: int, value: int, least: int, most: int) -> str | None:
     """Keep static and dynamic shared memory together below the device's opt-in limit, and shares within 0 to 100.
@@ -350,6 +379,7 @@ def function_attribute_value(attribute: int, value: int, least: int, most: int) 
     calls=_SETS,
     status=Status.NOT_PERMITTED,
     evidence="documented",
+    held="strict",
     source=Document("cuFuncSetAttribute", "compile time, it cannot be set at runtime. Setting it at runtime will"),
 )
 def cluster_not_fixed(attribute: int, fixed: bool) -> str | None:
@@ -357,6 +387,8 @@ def cluster_not_fixed(attribute: int, fixed: bool) -> str | None:
 
         func_set_attribute(f, FunctionAttribute.REQUIRED_CLUSTER_WIDTH, 2)   # f has __cluster_dims__: refused
         launch_kernel_ex(cluster 2x1x1, g, …)                                # g has none: good
+
+    The documents say 800; a real driver was recorded to answer 1 (MC1026).
 
     Fix: choose one place for the cluster size.
     """
@@ -372,6 +404,7 @@ def cluster_not_fixed(attribute: int, fixed: bool) -> str | None:
     source=(
         Document("CUresult.CUDA_ERROR_FILE_NOT_FOUND", "the file specified was not found"),
         Transcript("modules", "load.file", recording="driver"),
+        Transcript("libraries", "file.missing", recording="kernels"),
     ),
 )
 def file_found(path: str, problem: str) -> str | None:
@@ -391,7 +424,10 @@ def file_found(path: str, problem: str) -> str | None:
     calls=("cuFuncGetParamInfo", "cuKernelGetParamInfo"),
     status=Status.INVALID_VALUE,
     evidence="documented",
-    source=Document("cuFuncGetParamInfo", "less than the number of parameters that"),
+    source=(
+        Document("cuFuncGetParamInfo", "less than the number of parameters that"),
+        Transcript("function_attributes", "param.2", recording="kernels"),
+    ),
 )
 def parameter_index(index: int, count: int) -> str | None:
     """Count from 0 to func_get_param_count − 1.
@@ -413,8 +449,11 @@ def parameter_index(index: int, count: int) -> str | None:
     "a JIT option is known",
     calls=_JIT,
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("CUjit_option", "Online compiler and linker options"),
+    evidence="recorded",
+    source=(
+        Document("CUjit_option", "Online compiler and linker options"),
+        Transcript("jit_options", "unknown", recording="kernels"),
+    ),
 )
 def jit_option_known(option: int, last: int) -> str | None:
     """Pass members of CUjit_option.
@@ -435,8 +474,11 @@ def jit_option_known(option: int, last: int) -> str | None:
     "a log buffer of the JIT comes with its size",
     calls=_JIT,
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("CUjit_option.CU_JIT_ERROR_LOG_BUFFER", "the buffer size is specified via option"),
+    evidence="recorded",
+    source=(
+        Document("CUjit_option.CU_JIT_ERROR_LOG_BUFFER", "the buffer size is specified via option"),
+        Transcript("jit_options", "alone", recording="kernels"),
+    ),
 )
 def jit_log_size(option: int, buffer: bool, size: bool) -> str | None:
     """Pass CU_JIT_ERROR_LOG_BUFFER together with CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, and likewise for the info log.
@@ -475,8 +517,11 @@ def jit_arrays(count: int, given: bool) -> str | None:
     "an input to the linker brings no options of the whole",
     calls=("cuLinkAddData_v2", "cuLinkAddFile_v2"),
     status=Status.INVALID_VALUE,
-    evidence="assumed",
-    source=Document("cuLinkAddData", "This method accepts only compiler options"),
+    evidence="recorded",
+    source=(
+        Document("cuLinkAddData", "This method accepts only compiler options"),
+        Transcript("linking", "add.target", recording="kernels"),
+    ),
 )
 def link_input_option(option: int, allowed: bool) -> str | None:
     """Give wall time, log buffers and target to link_create_v2.
@@ -497,7 +542,10 @@ def link_input_option(option: int, allowed: bool) -> str | None:
     calls=("cuLinkAddData_v2", "cuLinkAddFile_v2", "cuLinkComplete", "cuLinkDestroy"),
     status=Status.INVALID_HANDLE,
     evidence="documented",
-    source=_HANDLES,
+    source=(
+        _HANDLES,
+        Transcript("linking", "null.complete", recording="kernels"),
+    ),
 )
 def link_state_valid(state: int, known: bool) -> str | None:
     """Use a CUlinkState until it is destroyed; the image it made ends with it.
@@ -519,12 +567,12 @@ def link_state_valid(state: int, known: bool) -> str | None:
     source=Document("cuLinkAddData", "The type of the input data"),
 )
 def link_input_type(kind: int, known: bool) -> str | None:
-    """Say what the input is: CU_JIT_INPUT_PTX (1), FATBINARY (2), CUBIN (0); objects and libraries must hold PTX.
+    """Say what the input is: CU_JIT_INPUT_PTX (1), FATBINARY (2), CUBIN (0).
 
-    NVVM (LTO-IR) is not compiled here.
+    Host objects (3) and libraries of them (4) are not taken apart; NVVM (5) has an answer of its own (MC1028).
 
-        link_add_data_v2(s, JitInputType.NVVM, …)   # refused
-        link_add_data_v2(s, JitInputType.PTX, …)    # good
+        link_add_data_v2(s, JitInputType.LIBRARY, …)   # refused
+        link_add_data_v2(s, JitInputType.PTX, …)       # good
 
     Fix: compile to PTX with relocatable device code (nvcc -rdc=true -ptx).
     """
@@ -537,7 +585,10 @@ def link_input_type(kind: int, known: bool) -> str | None:
     calls=("cuFuncGetAttribute",),
     status=Status.FUNCTION_NOT_LOADED,
     evidence="documented",
-    source=Document("cuFuncGetAttribute", "requires a fully loaded function but the function is not loaded"),
+    source=(
+        Document("cuFuncGetAttribute", "requires a fully loaded function but the function is not loaded"),
+        Transcript("function_attributes", "unloaded.0", recording="kernels"),
+    ),
 )
 def function_loaded(attribute: int, loaded: bool) -> str | None:
     """Load what module_enumerate_functions returned before asking for threads, constants and dynamic shared memory.
@@ -572,3 +623,93 @@ def library_option_fits(option: int, fits: bool) -> str | None:
     Fix: leave the option out.
     """
     return None if fits else f"library option {option} does not fit this call"
+
+
+@rule(
+    "MC1026",
+    "a cluster size that the source fixes is read-only",
+    calls=_SETS,
+    status=Status.INVALID_VALUE,
+    evidence="recorded",
+    held="hardware",
+    source=Transcript("function_attributes", "fixed_cluster.set", recording="kernels"),
+)
+def cluster_read_only(attribute: int, fixed: bool) -> str | None:
+    """Set no cluster size on a kernel whose source has one.
+
+    This is what a real driver answers; the documents promise 800 (MC1015), which profile `strict` follows.
+
+        func_set_attribute(f, FunctionAttribute.REQUIRED_CLUSTER_WIDTH, 2)   # f has __cluster_dims__: refused
+        func_set_attribute(g, FunctionAttribute.REQUIRED_CLUSTER_WIDTH, 2)   # g has none: good
+
+    Fix: choose one place for the cluster size.
+    """
+    return f"attribute {attribute}: the cluster size of the source is read-only" if fixed else None
+
+
+@rule(
+    "MC1027",
+    "what is linked fits together",
+    calls=("cuLinkAddData_v2", "cuLinkAddFile_v2", "cuLinkComplete"),
+    status=Status.INVALID_SOURCE,
+    evidence="recorded",
+    source=(
+        Transcript("linking", "lacking.complete", recording="kernels"),
+        Transcript("linking", "twice.add.1", recording="kernels"),
+        Transcript("linking", "twice.complete", recording="kernels"),
+    ),
+)
+def link_fits(problem: str) -> str | None:
+    """Add every text that defines what another declares .extern, and define nothing twice.
+
+    After an input that did not fit, completing is refused as well.
+
+        link_add_data_v2(s, PTX, b"… .extern .func give …"); link_complete(s)   # nobody defines give: refused
+        link_add_data_v2(s, PTX, b"… .visible .func give …"); link_complete(s)  # added too: good
+
+    Fix: compile all parts with relocatable device code (-rdc=true), and add each once.
+    """
+    return problem or None
+
+
+@rule(
+    "MC1028",
+    "the linker is given no NVVM",
+    calls=("cuLinkAddData_v2", "cuLinkAddFile_v2"),
+    status=Status.JIT_COMPILER_NOT_FOUND,
+    evidence="recorded",
+    source=(
+        Document("cuLinkAddData", "only LTO-IR compiled with toolkits prior to CUDA 12.0 will be accepted"),
+        Transcript("linking", "add.nvvm", recording="kernels"),
+    ),
+)
+def link_no_nvvm(is_nvvm: bool) -> str | None:
+    """Link PTX, not intermediate code of the compiler (CU_JIT_INPUT_NVVM): its compiler is another library.
+
+        link_add_data_v2(s, JitInputType.NVVM, …)   # refused
+        link_add_data_v2(s, JitInputType.PTX, …)    # good
+
+    Fix: nvJitLink takes LTO-IR; or compile to PTX.
+    """
+    return "input type 5 (NVVM) is not linked by the driver" if is_nvvm else None
+
+
+@rule(
+    "MC1029",
+    "a library has unified functions where one is asked for",
+    calls=("cuLibraryGetUnifiedFunction",),
+    status=Status.INVALID_VALUE,
+    evidence="recorded",
+    source=Transcript("libraries", "unified", recording="kernels"),
+)
+def library_unified(symbol: str, unified: bool) -> str | None:
+    """Ask for a unified function only of a library that was loaded with a table of them.
+
+    The runtime makes such tables (CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE); nothing else does.
+
+        library_get_unified_function(l, b"f")   # refused
+        library_get_kernel(l, b"f")             # good
+
+    Fix: take the kernel.
+    """
+    return None if unified else f"the library has no unified functions, so none named {symbol}"

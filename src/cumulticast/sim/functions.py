@@ -55,12 +55,14 @@ class Subject:
     @property
     def max_threads(self) -> int:
         """The most threads of a block: what the device, the text and the registers allow."""
-        limits = [self.device.attributes[THREADS_PER_BLOCK], self.kernel.max_threads]
-        limits.append(registers_allow(self.kernel.registers, self.device.attributes[REGISTERS_PER_BLOCK]))
-        if self.kernel.required_block is not None:
-            width, height, depth = self.kernel.required_block
-            limits.append(width * height * depth)
-        return min(limit for limit in limits if limit)
+        most = min(self.device.attributes[THREADS_PER_BLOCK], self.registers_allow)
+        bound = None if self.kernel.required_block else self.kernel.max_threads  # recorded: .reqntid does not show
+        return min(most, bound or most)
+
+    @property
+    def registers_allow(self) -> int:
+        """How many threads of a block have room for their registers."""
+        return registers_allow(self.kernel.registers, self.device.attributes[REGISTERS_PER_BLOCK])
 
     @property
     def dynamic_limit(self) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from cumulticast.ptx.errors import INVALID_IMAGE, PtxError
@@ -158,6 +158,12 @@ class Text:
         found = _VERSION.search(self.data)
         return found[0].split()[-1].decode() if found else "none"
 
+    @property
+    def version_line(self) -> int:
+        """The line of ``.version``, from 1; 0 where there is none."""
+        found = _VERSION.search(self.data)
+        return self.data[: found.end()].count(b"\n") + 1 if found else 0
+
 
 def isa_version(driver_version: int) -> Version:
     """Answer the newest PTX that a driver takes; NVRTC 13.5 writes 9.5, a driver of 13.0 takes 9.0 (recorded)."""
@@ -184,14 +190,34 @@ def load(texts: Sequence[Text], sm: int, isa: Version) -> Image:
     return Compiled.link([(text.name, text.data) for text in texts], sm, isa)
 
 
-def check(text: Text) -> None:
-    """Read a text without what it refers to; a linker's inputs need not be whole.
+def check(text: Text, sm: int, isa: Version) -> None:
+    """Check a text by itself; what it declares without defining may come from another.
 
     Raises
     ------
     PtxError
-        It is no PTX.
+        With status 200, 218 or 222.
     """
+    from cumulticast.ptx.forms import check as check_module
+    from cumulticast.ptx.parser import parse
+    from cumulticast.ptx.syntax import Instruction
+
+    module = parse(text.data)
+    for name, function in module.functions.items():
+        if function.body is None:
+            module.functions[name] = replace(function, body=[Instruction("ret", (), ())])
+    check_module(module, sm=sm, version=isa)
+
+
+def agree(texts: Sequence[Text]) -> None:
+    """Check that texts define nothing twice.
+
+    Raises
+    ------
+    PtxError
+        They do.
+    """
+    from cumulticast.ptx.join import join
     from cumulticast.ptx.parser import parse
 
-    parse(text.data)
+    join([(text.name, parse(text.data)) for text in texts])

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cumulticast.ptx.errors import UNSUPPORTED_PTX_VERSION, PtxError
+from cumulticast.ptx.errors import INVALID_IMAGE, UNSUPPORTED_PTX_VERSION, PtxError
 from cumulticast.rules import modules
 from cumulticast.sim import native
 from cumulticast.sim.images import Text
 
 if TYPE_CHECKING:
-    from cumulticast.sim.images import Image
+    from cumulticast.sim.images import Image, Version
     from cumulticast.sim.process import Process
 
 WALL_TIME, INFO_BUFFER, INFO_SIZE, ERROR_BUFFER, ERROR_SIZE = 2, 3, 4, 5, 6
@@ -36,6 +36,8 @@ class Jit:
         The two arrays.
     info, errors
         Lines of the two logs.
+    rooms
+        Sizes of the two buffers, as they were given.
     array
         Where the caller's array of values lies, if what it returns is written there: linkers do so until they end.
     """
@@ -46,6 +48,7 @@ class Jit:
     errors: list[str] = field(default_factory=list[str])
     began: float = field(default_factory=time.monotonic)
     array: int = 0
+    rooms: dict[int, int] = field(default_factory=dict[int, int])
 
     @classmethod
     def read(cls, process: Process, count: int, options: bytes | None, values: bytes | None) -> Jit:
@@ -58,6 +61,7 @@ class Jit:
         jit = cls(numbers, list(struct.unpack(f"<{count}Q", values or b"")))
         for buffer, size in ((INFO_BUFFER, INFO_SIZE), (ERROR_BUFFER, ERROR_SIZE)):
             judge(modules.jit_log_size, buffer, buffer in jit.given, size in jit.given)
+            jit.rooms[buffer] = jit.given.get(size, 0) & 0xFFFFFFFF
         return jit
 
     @property
@@ -65,16 +69,26 @@ class Jit:
         """Option → value."""
         return dict(zip(self.options, self.values, strict=True))
 
+    @property
+    def logs(self) -> bool:
+        """Whether a log is wanted."""
+        return INFO_BUFFER in self.given or ERROR_BUFFER in self.given
+
     def architecture(self, own: int) -> int:
         """Answer the architecture to compile for: the device's own, unless a target is named."""
         target = self.given.get(TARGET)
         return own if target is None else target & ~(ACCELERATED | FAMILY) & 0xFFFF
 
-    def failed(self, error: PtxError, text: Text) -> None:
+    def failed(self, error: PtxError, text: Text, isa: Version) -> None:
         """Log why a text was not compiled, as ptxas words it."""
-        kind = "fatal" if error.status == UNSUPPORTED_PTX_VERSION else "error"
-        self.errors.append(f"{place(text, error.line)}{kind}   : {error.reason}")
-        self.errors.append(ABORTED)
+        if error.status == INVALID_IMAGE:
+            self.errors.append(f"error   : {error.reason}")
+        elif error.status == UNSUPPORTED_PTX_VERSION:
+            current = "{}.{}".format(*isa)
+            unsupported = f"Unsupported .version {text.version}; current version is '{current}'"
+            self.errors.append(f"{place(text, text.version_line)}fatal   : {unsupported}")
+        else:
+            self.errors += [f"{place(text, error.line)}error   : {error.reason}", ABORTED]
 
     def compiled(self, image: Image, sm: int) -> None:
         """Log what was made, if that was asked for."""
@@ -94,7 +108,7 @@ class Jit:
 
     def _write(self, buffer: int, size: int, lines: Iterable[str]) -> None:
         """Fill one log as far as it goes, a NUL at its end; a buffer that cannot be written is left alone."""
-        room, address = self.given.get(size, 0) & 0xFFFFFFFF, self.given.get(buffer, 0)
+        room, address = self.rooms.get(buffer, 0), self.given.get(buffer, 0)
         text = "\n".join(lines).encode()[: max(room - 1, 0)]
         if address and room and native.writable(address, len(text) + 1):
             native.put(address, text + b"\0")

@@ -33,6 +33,8 @@ RANGES = {
 }
 EVENTS = (PROGRAMMATIC_EVENT, COMPLETION_EVENT)
 KNOWN = HINTS | RANGES.keys() | {COOPERATIVE, CLUSTER, *EVENTS}
+#: The driver version from which on an attribute is known (13.0 does not know them: recorded; the rest is assumed).
+SINCE = {PORTABLE_CLUSTER_MODE: 13010, SHARED_MODE: 13010}
 ALLOW_NON_PORTABLE = 2  # CUlaunchAttributePortableClusterMode
 
 
@@ -48,7 +50,9 @@ def read(process: Process, config: bytes) -> tuple[Shape, int, tuple[int, ...]]:
     shape = Shape((sizes[0], sizes[1], sizes[2]), (sizes[3], sizes[4], sizes[5]), dynamic)
     events: list[int] = []
     for attribute, value in pairs(process, address, count):
-        process.driver.judge(launch.launch_attribute_known, attribute, attribute in KNOWN)
+        process.driver.judge(launch.launch_captured, attribute, attribute == DEVICE_UPDATABLE)
+        known = attribute in KNOWN and process.machine.driver_version >= SINCE.get(attribute, 0)
+        process.driver.judge(launch.launch_attribute_known, attribute, known)
         if attribute in EVENTS:
             events.append(int.from_bytes(value[:8], "little"))
         else:

@@ -1,6 +1,7 @@
 """A launch: its shape held to the rules, and what the engine is handed.
 
-The order of the checks is a guess where a recording shows one fault at a time only.
+Recorded of a real driver (h200-580.159-kernels.json, launch_limits/order.*): parameters are looked at before the
+block, the block before the grid.
 """
 
 from __future__ import annotations
@@ -93,8 +94,9 @@ def check(process: Process, function: Function, shape: Shape) -> Shape3:
     if cluster is None:
         subject = functions.subject(function, process.devices[function.module.context.ordinal])
         cluster = shape.cluster or subject.cluster or NO_CLUSTER
-        check_grid(process, subject, shape)
         check_block(process, subject, shape)
+        check_grid(process, subject, shape)
+        check_memory(process, subject, shape)
         check_cluster(process, subject, shape, cluster)
         check_cooperative(process, subject, shape)
         function.proven[shape] = cluster
@@ -109,19 +111,22 @@ def check_grid(process: Process, subject: Subject, shape: Shape) -> None:
 
 
 def check_block(process: Process, subject: Subject, shape: Shape) -> None:
-    """Refuse a block that is empty, too large for the device (1), the kernel (1) or its registers (701)."""
+    """Refuse (1) a block that is empty, too large for the device, or not what the kernel was compiled for."""
     judge, attributes, kernel, threads = process.driver.judge, subject.device.attributes, subject.kernel, shape.threads
     for axis, size, attribute in zip(AXES, shape.block, BLOCK_DIMENSIONS, strict=True):
         judge(launch.block_dimension, axis, size, attributes[attribute])
     judge(launch.block_threads, threads, attributes[functions.THREADS_PER_BLOCK])
     if kernel.required_block is not None:
         judge(launch.block_required, *shape.block, *kernel.required_block)
-    if kernel.max_threads:
+    elif kernel.max_threads:
         judge(launch.block_bound, threads, kernel.max_threads)
-    available = attributes[functions.REGISTERS_PER_BLOCK]
-    most = functions.registers_allow(kernel.registers, available)
-    judge(launch.block_registers, threads, kernel.registers, available, most)
-    judge(launch.dynamic_shared, shape.dynamic, subject.dynamic_limit)
+
+
+def check_memory(process: Process, subject: Subject, shape: Shape) -> None:
+    """Refuse a block for whose registers (701) or shared memory (1) there is no room."""
+    available, registers = subject.device.attributes[functions.REGISTERS_PER_BLOCK], subject.kernel.registers
+    process.driver.judge(launch.block_registers, shape.threads, registers, available, subject.registers_allow)
+    process.driver.judge(launch.dynamic_shared, shape.dynamic, subject.dynamic_limit)
 
 
 def check_cluster(process: Process, subject: Subject, shape: Shape, cluster: Shape3) -> None:

@@ -27,6 +27,8 @@ class LinkState:
         The architecture to link for.
     texts
         The inputs.
+    failed
+        Why an input did not fit the others: completing is refused then (recorded: linking/twice.complete).
     made
         The image, once it is complete: it stays where it is until the state is destroyed.
     """
@@ -35,11 +37,18 @@ class LinkState:
     jit: Jit
     sm: int
     texts: list[Text] = field(default_factory=list[Text])
+    failed: str = ""
     made: ctypes.Array[ctypes.c_char] | None = None
+
+    @property
+    def whole(self) -> list[Text]:
+        """The inputs; without any, a text with nothing in it: that can be linked, too (recorded: linking/none.load)."""
+        head = f".version 8.0\n.target sm_{self.sm}\n.address_size 64\n"
+        return self.texts or [Text(head.encode())]
 
     def complete(self) -> tuple[int, int]:
         """Make the image of the inputs; answer address and size."""
-        data = cubins.write(self.texts)
+        data = cubins.write(self.whole)
         self.made = ctypes.create_string_buffer(data, len(data))
         return ctypes.addressof(self.made), len(data)
 

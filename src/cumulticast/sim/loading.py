@@ -49,7 +49,7 @@ def compile_texts(process: Process, texts: Sequence[Text], jit: Jit, sm: int) ->
     try:
         image = images.load(texts, sm, isa_of(process))
     except PtxError as error:
-        jit.failed(error, texts[0])
+        jit.failed(error, texts[0], isa_of(process))
         raise refusal(error, texts[0], isa_of(process)) from error
     jit.compiled(image, sm)
     return image

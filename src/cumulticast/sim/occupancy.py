@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from cumulticast.sim.functions import REGISTER_STEP, SHARED_OPTIN, WARP, Subject
+from cumulticast.sim.functions import REGISTER_STEP, THREADS_PER_BLOCK, WARP, Subject
 from cumulticast.sim.machine import Device
 
 # CUdevice_attribute
@@ -17,7 +17,9 @@ REGISTERS_PER_MULTIPROCESSOR, BLOCKS_PER_MULTIPROCESSOR, RESERVED_SHARED = 82, 1
 SHARED_STEP = 128  # shared memory is handed out in pieces of this many bytes (occupancy calculator, sm_80 and later)
 PARTITIONS = 4  # a multiprocessor has four register files, and a warp's registers lie in one
 PORTABLE_CLUSTER, LARGEST_CLUSTER = 8, 16  # cuFuncGetAttribute; CUDA programming guide, thread block clusters
-MULTIPROCESSORS_PER_CLUSTER_GROUP = 16  # a cluster lies within one GPC (sm_90: at most 18 multiprocessors, 16 assumed)
+GROUPS, PAIR = 8, 2  # GPCs of a chip, and the multiprocessors that share a TPC in them
+CLUSTER_SHARE = 2  # clusters fill half of the threads
+CLUSTER_LAUNCH = 120  # CUdevice_attribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,8 @@ class Suggestion:
 
 def blocks_per_multiprocessor(subject: Subject, threads: int, dynamic: int) -> int:
     """Answer how many blocks of ``threads`` with ``dynamic`` bytes a multiprocessor holds; 0 where it can hold none."""
-    if threads > subject.max_threads or dynamic > subject.dynamic_limit:
-        return 0
+    if threads > subject.device.attributes[THREADS_PER_BLOCK] or dynamic > subject.dynamic_limit:
+        return 0  # the bound of the source does not count (recorded: occupancy/bounded.129)
     attributes = subject.device.attributes
     warps = -(-threads // WARP)
     return min(
@@ -61,14 +63,13 @@ def resident(subject: Subject, threads: int, dynamic: int) -> int:
     return blocks_per_multiprocessor(subject, threads, dynamic) * subject.device.attributes[MULTIPROCESSORS]
 
 
-def available_shared(subject: Subject, blocks: int, threads: int) -> int:
-    """Answer the dynamic shared memory that lets ``blocks`` blocks of ``threads`` run on a multiprocessor."""
-    if blocks_per_multiprocessor(subject, threads, 0) < blocks:
-        return 0
-    attributes = subject.device.attributes
-    share = attributes[SHARED_PER_MULTIPROCESSOR] // blocks // SHARED_STEP * SHARED_STEP
-    room = share - attributes[RESERVED_SHARED] - subject.kernel.static_shared
-    return max(min(room, attributes[SHARED_OPTIN] - subject.kernel.static_shared), 0)
+def available_shared(subject: Subject, blocks: int) -> int:
+    """Answer the dynamic shared memory that lets ``blocks`` blocks run on a multiprocessor.
+
+    A real driver does not count what the system reserves for each block (recorded: occupancy/available.32.32).
+    """
+    share = subject.device.attributes[SHARED_PER_MULTIPROCESSOR] // blocks // SHARED_STEP * SHARED_STEP
+    return min(max(share - subject.kernel.static_shared, 0), subject.dynamic_limit)
 
 
 def suggest(subject: Subject, dynamic_of: Callable[[int], int], limit: int) -> Suggestion:
@@ -99,16 +100,26 @@ def sizes(most: int) -> Iterator[int]:
 
 
 def active_clusters(subject: Subject, cluster: int, threads: int, dynamic: int) -> int:
-    """Answer how many clusters of ``cluster`` blocks the device holds; one lies within a group of multiprocessors."""
-    count = subject.device.attributes[MULTIPROCESSORS]
-    per_multiprocessor = blocks_per_multiprocessor(subject, threads, dynamic)
-    groups, rest = divmod(count, MULTIPROCESSORS_PER_CLUSTER_GROUP)
-    within = MULTIPROCESSORS_PER_CLUSTER_GROUP * per_multiprocessor // cluster
-    return groups * within + rest * per_multiprocessor // cluster
+    """Answer how many clusters of ``cluster`` blocks the device holds.
+
+    Recorded for blocks of 128 threads: half as many blocks as without clusters, each cluster within one group of
+    multiprocessors (a GPC), and of each group one multiprocessor is left out once clusters have more than two blocks.
+    """
+    blocks = blocks_per_multiprocessor(subject, threads, dynamic)
+    most = subject.device.attributes[THREADS_PER_MULTIPROCESSOR] // CLUSTER_SHARE // (-(-threads // WARP) * WARP)
+    left_out = 1 if cluster > PAIR else 0
+    return sum((size - left_out) * min(blocks, most) // cluster for size in groups(subject.device))
+
+
+def groups(device: Device) -> list[int]:
+    """Deal the multiprocessors, which come in pairs, out to the groups of a chip as evenly as it goes."""
+    pairs, odd = divmod(device.attributes[MULTIPROCESSORS], PAIR)
+    each, more = divmod(pairs, GROUPS)
+    return [PAIR * (each + (number < more)) + odd * (not number) for number in range(GROUPS)]
 
 
 def largest_cluster(device: Device, *, portable: bool) -> int:
     """Answer the most blocks of a cluster on a device; 1 where it has no clusters."""
-    if not device.attributes.get(120):  # CLUSTER_LAUNCH
+    if not device.attributes.get(CLUSTER_LAUNCH):
         return 1
     return PORTABLE_CLUSTER if portable else LARGEST_CLUSTER

@@ -26,10 +26,11 @@ def gather(process: Process, function: Function, pointers: int, extra: int) -> b
         1: none, both, too few bytes, or a pointer that cannot be read.
     """
     count = len(function.kernel.parameters)
-    if extra or (count and not pointers):
-        process.driver.judge(launch.parameters_once, bool(pointers), bool(extra))
-        process.driver.judge(launch.parameters_given, count, bool(pointers or extra))
+    if extra:
+        process.driver.judge(launch.parameters_once, bool(pointers), True)
         return from_buffer(process, function.kernel, extra)
+    if count and not pointers:
+        process.driver.judge(launch.parameters_given, count, False)
     return from_pointers(process, function, pointers) if count else b""
 
 
@@ -55,14 +56,16 @@ def refuse_unreadable(process: Process, kernel: Kernel, pointers: int, number: i
 
 
 def from_buffer(process: Process, kernel: Kernel, extra: int) -> bytes:
-    """Read the parameters that were packed by the caller."""
-    settings = read_extra(process, extra)
-    if POINTER not in settings:
-        process.driver.judge(launch.parameters_given, len(kernel.parameters), False)
-        return b""
+    """Read the parameters that were packed by the caller; what a short buffer lacks is 0."""
+    judge, settings = process.driver.judge, read_extra(process, extra)
     size = int.from_bytes(raw.get(process, "extra size", settings[SIZE], WORD), "little") if SIZE in settings else 0
-    process.driver.judge(launch.parameter_buffer, size, kernel.params_size)
-    return raw.get(process, "extra buffer", settings[POINTER], kernel.params_size) if kernel.params_size else b""
+    given = bool(size and settings.get(POINTER))
+    judge(launch.parameters_given, len(kernel.parameters), given)
+    if not given or not kernel.parameters:
+        return b""
+    judge(launch.parameter_buffer, size, kernel.params_size)
+    judge(launch.parameter_buffer_whole, size, kernel.params_size)
+    return raw.get(process, "extra buffer", settings[POINTER], size).ljust(kernel.params_size, b"\0")
 
 
 def read_extra(process: Process, extra: int) -> dict[int, int]:

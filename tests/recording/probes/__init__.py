@@ -16,6 +16,9 @@ SUBJECTS = (
     "pools",
     "pointers",
     "modules",
+    "kernels",
+    "captures",
+    "graphs",
     "peers",
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cumulticast.rules import Refused, Status, modules
+from cumulticast.rules import Refused, Status, general, modules
 from cumulticast.sim import functions, loading
 from cumulticast.sim.contexts import Context
 from cumulticast.sim.entry import entry
@@ -13,8 +13,8 @@ from cumulticast.sim.process import Process
 from cumulticast.sim.text import TEXTS
 
 CACHE_CONFIGS = range(4)  # CUfunc_cache
-CARVEOUTS, POLICIES, SHARED_MODES, SWITCH = (-1, 100), (0, 3), (0, 4), (0, 1)
-MOST = 2**31 - 1
+CARVEOUTS, POLICIES, SHARED_MODES = (-1, 100), (0, 3), (0, 4)
+ANY, COUNT = (-(2**31), 2**31 - 1), (0, 2**31 - 1)
 
 
 def function_of(process: Process, value: int) -> Function:
@@ -59,6 +59,7 @@ def check_setting(process: Process, subject: Subject, attribute: int, value: int
     judge(modules.function_attribute_writable, attribute, attribute in functions.WRITABLE)
     fixed = attribute in functions.CLUSTER and subject.kernel.required_cluster is not None
     judge(modules.cluster_not_fixed, attribute, fixed)
+    judge(modules.cluster_read_only, attribute, fixed)
     judge(modules.function_attribute_value, attribute, value, *limits(subject, attribute))
 
 
@@ -68,10 +69,10 @@ def limits(subject: Subject, attribute: int) -> tuple[int, int]:
     return {
         functions.DYNAMIC_SHARED: (0, max(shared, 0)),
         functions.CARVEOUT: CARVEOUTS,
-        functions.NON_PORTABLE_CLUSTER: SWITCH,
         functions.CLUSTER_POLICY: POLICIES,
         functions.SHARED_MODE: SHARED_MODES,
-    }.get(attribute, (0, MOST))
+        functions.NON_PORTABLE_CLUSTER: ANY,  # recorded: 2 is taken
+    }.get(attribute, COUNT)
 
 
 @entry("cuFuncSetCacheConfig")
@@ -90,12 +91,14 @@ def check_cache_config(config: int) -> None:
 @entry("cuFuncGetModule")
 def func_get_module(process: Process, hfunc: int) -> int:
     """Answer the module."""
+    process.driver.judge(general.pointer_given, "hfunc", hfunc)
     return function_of(process, hfunc).module.value
 
 
 @entry("cuFuncGetName")
 def func_get_name(process: Process, hfunc: int) -> int:
     """Answer the address of the name."""
+    process.driver.judge(general.pointer_given, "hfunc", hfunc)
     return TEXTS.address(function_of(process, hfunc).kernel.name)
 
 
@@ -105,12 +108,14 @@ def func_get_name(process: Process, hfunc: int) -> int:
 @entry("cuFuncGetParamCount")
 def func_get_param_count(process: Process, func: int) -> int:
     """Answer how many parameters there are."""
+    process.driver.judge(general.pointer_given, "func", func)
     return len(function_of(process, func).kernel.parameters)
 
 
 @entry("cuFuncGetParamInfo")
 def func_get_param_info(process: Process, func: int, index: int) -> tuple[int, int]:
     """Answer offset and size of a parameter."""
+    process.driver.judge(general.pointer_given, "func", func)
     return parameter(process, function_of(process, func).kernel, index)
 
 

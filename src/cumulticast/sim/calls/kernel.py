@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cumulticast.rules import modules
+from cumulticast.rules import general, modules
 from cumulticast.sim import functions, loading
 from cumulticast.sim.calls.function import check_cache_config, check_setting, parameter
 from cumulticast.sim.calls.library import module_in
@@ -83,16 +83,19 @@ def kernel_set_cache_config(process: Process, kernel: int, config: int, dev: int
 @entry("cuKernelGetName")
 def kernel_get_name(process: Process, hfunc: int) -> int:
     """Answer the address of the name."""
+    process.driver.judge(general.pointer_given, "hfunc", hfunc)
     return TEXTS.address(kernel_of(process, hfunc).kernel.name)
 
 
 @entry("cuKernelGetParamCount")
 def kernel_get_param_count(process: Process, kernel: int) -> int:
     """Answer how many parameters there are."""
+    process.driver.judge(general.pointer_given, "kernel", kernel)
     return len(kernel_of(process, kernel).kernel.parameters)
 
 
 @entry("cuKernelGetParamInfo")
 def kernel_get_param_info(process: Process, kernel: int, index: int) -> tuple[int, int]:
     """Answer offset and size of a parameter."""
+    process.driver.judge(general.pointer_given, "kernel", kernel)
     return parameter(process, kernel_of(process, kernel).kernel, index)

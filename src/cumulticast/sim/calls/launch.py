@@ -106,8 +106,8 @@ def start(
     with process.driver.lock:
         if where.context is not function.module.context:
             process.driver.judge(launch.launch_context, where.context.value, function.module.context.value)
-        cluster = launches.check(process, function, shape)
         data = parameters.gather(process, function, *given)
+        cluster = launches.check(process, function, shape)
         asked = Launch(function, shape.grid, shape.block, cluster, shape.dynamic, data, shape.cooperative)
         engine_launch.enqueue(process, where, asked)
         for event in events:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import struct
 
 from cumulticast.ptx.errors import PtxError
-from cumulticast.rules import modules
+from cumulticast.rules import Refused, modules
 from cumulticast.sim import containers, loading
 from cumulticast.sim.calls.module import handles, nearest, variable
 from cumulticast.sim.contexts import Context
 from cumulticast.sim.entry import entry
 from cumulticast.sim.images import Text
 from cumulticast.sim.jit import Jit
-from cumulticast.sim.libraries import Library
+from cumulticast.sim.libraries import Library, LibraryKernel
 from cumulticast.sim.modules import Module
 from cumulticast.sim.process import Process
 
@@ -71,10 +71,18 @@ def check_options(process: Process, count: int, options: bytes | None, fitting: 
 
 
 def load(process: Process, texts: list[Text], jit: Jit, sm: int) -> tuple[int, bytes]:
-    """Register a library; its text is compiled now only where loading is eager."""
-    if loading.loading_mode() == loading.EAGER:
-        with loading.telling(jit, None):
-            loading.compile_texts(process, texts, jit, sm)
+    """Register a library. Its text is compiled now where loading is eager, or a log is wanted.
+
+    A lazy load succeeds even then: the log tells what getting a kernel will answer (recorded: library.load.log).
+    """
+    eager = loading.loading_mode() == loading.EAGER
+    if eager or jit.logs:
+        try:
+            with loading.telling(jit, None):
+                loading.compile_texts(process, texts, jit, sm)
+        except Refused:
+            if eager:
+                raise
     with process.driver.lock:
         library = process.libraries.add(texts, sm, loading.isa_of(process))
     return library.value, jit.finish()
@@ -117,16 +125,27 @@ def library_get_kernel(process: Process, library: int, name: bytes) -> int:
     return kernels[wanted].value
 
 
+def kernels_of(process: Process, value: int) -> list[LibraryKernel]:
+    """Answer all kernels; there are none in a text that cannot be compiled (recorded: libraries/broken.count)."""
+    with process.driver.lock:
+        library = library_of(process, value)
+    try:
+        library.parse()
+    except PtxError:
+        return []
+    return list((read(process, value).kernels or {}).values())
+
+
 @entry("cuLibraryGetKernelCount", locked=False)
 def library_get_kernel_count(process: Process, lib: int) -> int:
     """Answer how many kernels there are."""
-    return len(read(process, lib).kernels or {})
+    return len(kernels_of(process, lib))
 
 
 @entry("cuLibraryEnumerateKernels", locked=False)
 def library_enumerate_kernels(process: Process, count: int, lib: int) -> bytes:
     """Answer handles of kernels, as many as there is room for."""
-    return handles(kernel.value for kernel in (read(process, lib).kernels or {}).values())
+    return handles(kernel.value for kernel in kernels_of(process, lib))
 
 
 # ---- modules and variables
@@ -163,7 +182,8 @@ def library_get_managed(process: Process, context: Context, library: int, name: 
 
 @entry("cuLibraryGetUnifiedFunction", locked=False)
 def library_get_unified_function(process: Process, library: int, symbol: bytes) -> int:
-    """Refuse (500): no function of a library can be called on the host, too."""
-    read(process, library)
-    process.driver.judge(modules.function_exists, symbol.decode(errors="replace"), False, "")
+    """Refuse (1): no library here has functions that can be called on the host, too."""
+    with process.driver.lock:
+        library_of(process, library)
+        process.driver.judge(modules.library_unified, symbol.decode(errors="replace"), False)
     raise AssertionError("refused")

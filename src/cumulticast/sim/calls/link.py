@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from cumulticast.ptx.errors import PtxError
 from cumulticast.rules import modules
 from cumulticast.sim import containers, images, loading, raw
@@ -12,7 +15,7 @@ from cumulticast.sim.jit import LINK_ONLY_CREATE, Jit
 from cumulticast.sim.linker import LinkState
 from cumulticast.sim.process import Process
 
-CUBIN, PTX, FATBIN = range(3)  # CUjitInputType
+CUBIN, PTX, FATBIN, NVVM = 0, 1, 2, 5  # CUjitInputType
 LINKED = (CUBIN, PTX, FATBIN)
 
 
@@ -71,6 +74,7 @@ def checked(
     """Answer the linker, and refuse inputs and options that do not go with it."""
     with process.driver.lock:
         found = state_of(process, state)
+        process.driver.judge(modules.link_no_nvvm, kind == NVVM)
         process.driver.judge(modules.link_input_type, kind, kind in LINKED)
         for option in Jit.read(process, count, options, values).options:
             process.driver.judge(modules.link_input_option, option, option not in LINK_ONLY_CREATE)
@@ -78,17 +82,33 @@ def checked(
 
 
 def add(process: Process, state: LinkState, texts: list[Text], name: bytes | None, values: bytes | None) -> bytes:
-    """Read texts, and keep them; the option values go back as they came."""
+    """Check texts by themselves and against the earlier ones, and keep them; the option values go back as they came."""
+    isa = loading.isa_of(process)
     for text in texts:
-        named = text if name is None else Text(text.data, name.decode(errors="replace"))
         try:
-            images.check(named)
+            images.check(text, state.sm, isa)
         except PtxError as error:
-            state.jit.failed(error, named)
+            state.jit.failed(error, text, isa)
             state.jit.finish()
-            raise loading.refusal(error, named, loading.isa_of(process)) from error
+            raise loading.refusal(error, text, isa) from error
+        named = text if name is None else Text(text.data, name.decode(errors="replace"))
+        with fitting(process, state):
+            images.agree([*state.texts, named])
         state.texts.append(named)
     return values or b""
+
+
+@contextmanager
+def fitting(process: Process, state: LinkState) -> Generator[None]:
+    """Around what joins the inputs: refuse (300) where they do not fit, then and later."""
+    try:
+        yield
+    except PtxError as error:
+        state.failed = error.reason
+        state.jit.errors.append(f"error   : {error.reason}")
+        process.driver.judge(modules.link_fits, error.reason)
+    finally:
+        state.jit.finish()
 
 
 @entry("cuLinkComplete", locked=False)
@@ -96,11 +116,9 @@ def link_complete(process: Process, state: int) -> tuple[int, int]:
     """Join the inputs, and answer an image; it lasts as long as the linker."""
     with process.driver.lock:
         found = state_of(process, state)
-        process.driver.judge(modules.image_recognised, "nothing was added to the linker", bool(found.texts))
-    try:
-        loading.compile_texts(process, found.texts, found.jit, found.sm)
-    finally:
-        found.jit.finish()
+        process.driver.judge(modules.link_fits, found.failed)
+    with fitting(process, found):
+        images.load(found.whole, found.sm, loading.isa_of(process))
     return found.complete()
 
 

@@ -53,7 +53,8 @@ def available_dynamic_shared(process: Process, context: Context, func: int, bloc
     subject = subject_in(process, func, context)
     process.driver.judge(launch.occupancy_number, "num_blocks", blocks, 1)
     process.driver.judge(launch.occupancy_number, "block_size", threads, 1)
-    return occupancy.available_shared(subject, blocks, threads)
+    process.driver.judge(launch.blocks_fit, blocks, occupancy.blocks_per_multiprocessor(subject, threads, 0))
+    return occupancy.available_shared(subject, blocks)
 
 
 # ---- suggestions: the caller's function is called without the driver's lock
@@ -94,16 +95,21 @@ def max_active_clusters(process: Process, thread: int, func: int, config: bytes)
     subject, shape = configured(process, thread, func, config)
     cluster = shape.cluster or subject.cluster
     process.driver.judge(launch.cluster_named, cluster is not None)
-    assert cluster is not None
+    if cluster is None:
+        return 0
     launches.check_cluster(process, subject, shape, cluster)
     return occupancy.active_clusters(subject, volume(cluster), shape.threads, shape.dynamic)
 
 
 @entry("cuOccupancyMaxPotentialClusterSize")
 def max_potential_cluster_size(process: Process, thread: int, func: int, config: bytes) -> int:
-    """Answer the most blocks of a cluster: what the kernel requires, or what is portable, unless it allows more."""
+    """Answer the most blocks of a cluster: what is portable, unless the kernel allows more.
+
+    What the kernel requires comes first in the documents; a real driver does not look at it (recorded: occupancy/
+    fixed.cluster_size).
+    """
     subject, shape = configured(process, thread, func, config)
-    if subject.cluster is not None:
+    if subject.cluster is not None and process.driver.profile == "strict":
         return volume(subject.cluster)
     wide = bool(subject.settings.get(functions.NON_PORTABLE_CLUSTER))
     largest = occupancy.largest_cluster(subject.device, portable=not wide)
