@@ -1,4 +1,4 @@
-"""What a real H200 answered about modules, kernels, launches, occupancy and linking: the simulator agrees step by step."""
+"""What a real H200 answered about modules, kernels, launches, occupancy and linking, step by step."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ DECLARED = {
     "modules.attribute.CU_FUNC_ATTRIBUTE_NUM_REGS": NUMBER_OF_REGISTERS,
     "libraries.kernel.attribute": NUMBER_OF_REGISTERS,
     "function_attributes.unloaded.4": NUMBER_OF_REGISTERS,
-    "launch_attributes.cluster.4.0.wide": "a real driver looks at the cluster before the attribute that it does not know",
+    "launch_attributes.cluster.4.0.wide": "a real driver looks at the cluster before an unknown attribute",
     **{
         f"jit_options.{step}": WORDS
         for step in ("broken.log", "target.log", "garbage.log", "library.load.log", "library.kernel.log")
     },
-    "jit_options.target": "two steps have this name: an image for a newer target, and a target that is the device's own",
+    "jit_options.target": "two steps have this name: an image for a newer target, and an own target",
     "jit_options.good.log": "the recorded driver had the code in its cache, and so nothing to say",
     **{f"linking.{step}.log": WORDS for step in ("lacking", "twice", "broken")},
 }
