@@ -58,7 +58,7 @@ class Writer:
         em.label(f"b{block.index}")
         active = em.emit("load i32, ptr %active")
         if waits_for_lanes(block, self.lanes):
-            self.suspensions.gather(block, active)
+            active = self.suspensions.gather(block, active)
         waiting = self.lanes.waiting(block)
         em.blend = frozenset[str]().union(*(self.live[other] for other in waiting))
         mask = em.emit(f"bitcast i32 {active} to <{LANES} x i1>")

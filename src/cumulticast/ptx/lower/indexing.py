@@ -111,9 +111,11 @@ def stretch(em: Emitter, index: Index, size: int) -> tuple[str, str] | None:
         return None
     vector = em.get(Register(index.register), index.kind)
     name = f"index.{index.kind}.{'s' if index.signed else 'u'}{size // index.scale}"
-    if name not in em.defined:
+    even = em.recent.kept(index.register, name, em.lines)
+    if even is None:
         em.define(name, _function(name, index, size // index.scale))
-    even = em.emit(f"call i1 @{name}(<{LANES} x {index.kind}> {vector})")
+        even = em.emit(f"call i1 @{name}(<{LANES} x {index.kind}> {vector})")
+        em.recent.keep(index.register, name, even, len(em.lines))
     first = em.emit(f"extractelement <{LANES} x {index.kind}> {vector}, i64 0")
     with address.shape(em, vector=False):
         first = em.resize(index.kind, "i64", first, signed=index.signed)

@@ -55,8 +55,8 @@ def _load(em: Emitter, ins: Instruction, access: Access) -> str:
         reduction = multimem_ir.Reduction(access, element, operation, code)
         for name, text in multimem_ir.load_functions(reduction).items():
             em.define(name, text)
-        em.declared.add(multimem_ir.SEGMENT)
-        em.declare("void @ptx_multimem_load(ptr, i32, i32, i32, i32, ptr, ptr)")
+        for text in (*multimem_ir.DECLARATIONS, "void @ptx_multimem_load(ptr, i32, i32, i32, i32, ptr, ptr)"):
+            em.declare(text)
         return em.emit(f"call {access.wide} @{reduction.way}({arguments})")
     where = memory_calls.raw64(em, place, access.space)
     words = [access.word, code]
@@ -74,8 +74,8 @@ def lower_multimem_st(em: Emitter, ins: Instruction) -> None:
         access, arguments = memory.reach(em, access, memory_calls.place_operand(em, ins.operands[0]))
         for name, text in multimem_ir.store_functions(access).items():
             em.define(name, text)
-        em.declared.add(multimem_ir.SEGMENT)
-        em.declare("void @ptx_multimem_store(ptr, i32, i32, i32, ptr, ptr)")
+        for text in (*multimem_ir.DECLARATIONS, "void @ptx_multimem_store(ptr, i32, i32, i32, ptr, ptr)"):
+            em.declare(text)
         value = _data(em, access, ins.operands[1], kind).value
         em.do(f"call void @{multimem_ir.store_way(access)}({arguments}, {access.wide} {value})")
 

@@ -50,8 +50,11 @@ const struct ptx_segment *ptx_even_segment(const struct ptx_warp *warp, uint64_t
     const struct ptx_segment *segment = ptx_segment_of(warp, address, size);
     return segment && !segment->bases ? segment : NULL;
 }
-_Static_assert(offsetof(struct ptx_segment, begin) == 0 && offsetof(struct ptx_segment, base) == 16 &&
-                   offsetof(struct ptx_segment, stride) == 24 && offsetof(struct ptx_segment, replicas) == 40,
+_Static_assert(offsetof(struct ptx_segment, begin) == 0 && offsetof(struct ptx_segment, end) == 8 &&
+                   offsetof(struct ptx_segment, base) == 16 && offsetof(struct ptx_segment, stride) == 24 &&
+                   offsetof(struct ptx_segment, bases) == 32 && offsetof(struct ptx_segment, replicas) == 40 &&
+                   offsetof(struct ptx_segment, usable) == 44 && sizeof(struct ptx_segment) == 48 &&
+                   offsetof(struct ptx_multicast, segments) == 0 && offsetof(struct ptx_multicast, last) == 32,
                "lower/multimem_ir.py counts on it");
 
 static const struct ptx_hole *hole_at(const struct ptx_multicast *table, uint64_t address, uint32_t size) {
