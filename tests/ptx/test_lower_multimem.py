@@ -246,6 +246,20 @@ def test_faults_say_what_is_there() -> None:
     assert status == 700 and "nothing is mapped" in reason
 
 
+@pytest.mark.parametrize("stale", [0, 1, 7, 1 << 40])
+def test_a_stale_guess_is_no_harm(stale: int) -> None:
+    warp = Warp(granules=1)
+    multicast = Multicast(warp, 2)
+    multicast.bind([(0, 4096), (4096, 8192)])
+    multicast.rows[1][:128] = 1
+    multicast.table.last = stale
+    declare, body = ".reg .b64 %a; .reg .b32 %d;", "multimem.ld_reduce.weak.global.add.u32 %d, [%a];"
+    out = straight.run(declare, body, {"%a": ADDRESS + 4 * LANES}, ["%d"], warp=warp.address)
+    assert (out["%d"] == 0x01010101).all()
+    multicast.bind([])  # a table without segments
+    assert judge(warp, ADDRESS, 4)[0] == 700
+
+
 def test_a_device_without_access_is_refused() -> None:
     warp = Warp(granules=1)
     multicast = Multicast(warp, 4)

@@ -15,7 +15,7 @@ from cumulticast.ptx.lower.emitter import LANES, NAN_BITS
 DECLARATIONS = ("ptr @ptx_even_segment(ptr, i64, i32)", "void @llvm.prefetch.p0(ptr, i32, i32, i32)")
 #: Where struct ptx_segment (multicast.h) has its fields; and struct ptx_multicast its guess.
 BEGIN, END, BASE, STRIDE, BASES, REPLICAS, USABLE, SEGMENT_BYTES = 0, 8, 16, 24, 32, 40, 44, 48
-LAST = 32
+COUNT, LAST = 8, 32
 #: A warp's own work leaves the processor no room to look ahead at the next one's, as it does in a plain loop. Fetching
 #: three warps ahead into the L2 cache gave 15 % over 8 replicas of 64 MiB; into the L1 cache it cost 10 %.
 AHEAD, LINE = 3, 64
@@ -118,10 +118,14 @@ def _find(access: Access) -> list[str]:
         access_ir.field("launch", "%launch"),
         access_ir.field("multicast", "%table.all", base="%launch", launch=True),
         "  %no.table = icmp eq ptr %table.all, null",
-        "  br i1 %no.table, label %slow, label %guess",
+        "  br i1 %no.table, label %slow, label %count",
+        "count:",
+        *_field("segment.count", COUNT, "i64", "table.all"),
+        *_field("last", LAST, "i64", "table.all"),
+        "  %in.table = icmp ult i64 %last, %segment.count",
+        "  br i1 %in.table, label %guess, label %look",
         "guess:",
         *_field("segments", 0, "ptr", "table.all"),
-        *_field("last", LAST, "i64", "table.all"),
         f"  %guessed = getelementptr [{SEGMENT_BYTES} x i8], ptr %segments, i64 %last",
         *_field("from", BEGIN, "i64", "guessed"),
         *_field("to", END, "i64", "guessed"),

@@ -5,11 +5,10 @@
 #include "mbarrier.h"
 #include "multicast.h"
 
-#define REASON_BYTES 512
 #define CHUNK 16 /* bulk copies: what size and addresses are multiples of */
 
 static _Noreturn void refuse_chunk(struct ptx_warp *warp, uint32_t number, uint32_t lane, uint64_t address, uint32_t size) {
-    char reason[REASON_BYTES];
+    char reason[PTX_REASON_BYTES];
     snprintf(reason, sizeof reason, "bulk copy of %u bytes at 0x%llx: address and size have to be multiples of %u", size,
              (unsigned long long)address, CHUNK);
     ptx_fail(warp, number, PTX_MISALIGNED_ADDRESS, lane, address, reason);

@@ -17,7 +17,7 @@ static uint32_t rank_of(struct ptx_warp *warp, uint64_t address) {
 }
 
 static _Noreturn void refuse(struct ptx_warp *warp, uint32_t number, uint32_t lane, uint64_t address, const char *why) {
-    char reason[512];
+    char reason[PTX_REASON_BYTES];
     snprintf(reason, sizeof reason, "0x%llx: %s", (unsigned long long)address, why);
     ptx_fail(warp, number, PTX_ILLEGAL_ADDRESS, lane, address, reason);
 }

@@ -3,13 +3,10 @@
 
 #include "memory.h"
 
-#define REASON_BYTES 512
-
 static const char *const spaces[] = {"global", "generic", "shared", "local", "param"};
 
 static uint32_t global_reason(const struct ptx_warp *warp, uint64_t address, uint32_t right, char *reason) {
-    const uint8_t has =
-        address >> PTX_ADDRESS_BITS ? 0 : ((const uint8_t *)warp->rights)[address >> PTX_RIGHTS_SHIFT];
+    const uint8_t has = ptx_right_at(warp, address);
     const char *why = "nothing is mapped there";
     if (address < 4096) why = "that is a null pointer, or an index from one";
     else if (address >> PTX_ADDRESS_BITS) why = "no address has so many bits";
@@ -17,7 +14,7 @@ static uint32_t global_reason(const struct ptx_warp *warp, uint64_t address, uin
         why = "that is a multicast address, where ordinary accesses are undefined: use multimem instructions";
     else if (has & PTX_RIGHT_READ) why = "memory is mapped there, but this device may only read it (cuMemSetAccess)";
     else if (has) why = "memory is mapped there, but this device was given no access (cuMemSetAccess)";
-    snprintf(reason, REASON_BYTES, "%s at 0x%llx: %s", right & PTX_RIGHT_WRITE ? "write" : "read",
+    snprintf(reason, PTX_REASON_BYTES, "%s at 0x%llx: %s", right & PTX_RIGHT_WRITE ? "write" : "read",
              (unsigned long long)address, why);
     return PTX_ILLEGAL_ADDRESS;
 }
@@ -27,7 +24,7 @@ static uint32_t window_reason(const struct ptx_warp *warp, uint32_t space, uint6
     const uint32_t limit = space == PTX_SHARED  ? launch->shared_size
                            : space == PTX_LOCAL ? launch->local_size
                                                 : ((const struct ptx_launch *)warp->launch)->params_size;
-    snprintf(reason, REASON_BYTES, "%u bytes at offset 0x%llx of %s memory, which has %u bytes", size,
+    snprintf(reason, PTX_REASON_BYTES, "%u bytes at offset 0x%llx of %s memory, which has %u bytes", size,
              (unsigned long long)address, spaces[space], limit);
     return PTX_ILLEGAL_ADDRESS;
 }
@@ -36,7 +33,7 @@ uint32_t ptx_judge(const struct ptx_warp *warp, uint32_t space, uint32_t lane, u
                    uint32_t right, char *reason) {
     reason[0] = 0;
     if (address & (size - 1)) {
-        snprintf(reason, REASON_BYTES, "%u bytes at 0x%llx of %s memory, which is no multiple of %u", size,
+        snprintf(reason, PTX_REASON_BYTES, "%u bytes at 0x%llx of %s memory, which is no multiple of %u", size,
                  (unsigned long long)address, spaces[space], size);
         return PTX_MISALIGNED_ADDRESS;
     }
@@ -46,7 +43,7 @@ uint32_t ptx_judge(const struct ptx_warp *warp, uint32_t space, uint32_t lane, u
 }
 
 _Noreturn void ptx_refuse(struct ptx_warp *warp, uint32_t number, uint32_t what, uint32_t lane, uint64_t address) {
-    char reason[REASON_BYTES];
+    char reason[PTX_REASON_BYTES];
     uint32_t status = ptx_judge(warp, PTX_WHAT_SPACE(what), lane, address, PTX_WHAT_SIZE(what), PTX_WHAT_RIGHT(what), reason);
     ptx_fail(warp, number, status, lane, address, reason);
 }

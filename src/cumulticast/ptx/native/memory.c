@@ -15,17 +15,13 @@ static int within(uint64_t address, uint32_t size, const void *base, uint64_t li
     return offset < limit && size <= limit - offset;
 }
 
-static uint8_t right_at(const struct ptx_warp *warp, uint64_t address) {
-    return address >> PTX_ADDRESS_BITS ? 0 : ((const uint8_t *)warp->rights)[address >> PTX_RIGHTS_SHIFT];
-}
-
 /* An access is aligned, so that it lies in one granule. RIGHT_MIXED: the host's MMU decides. */
 static int global_allowed(const struct ptx_warp *warp, uint64_t address, uint32_t right) {
-    const uint8_t has = right_at(warp, address);
+    const uint8_t has = ptx_right_at(warp, address);
     return (has & right) == right || (has & PTX_RIGHT_MIXED);
 }
 
-int ptx_is_global(const struct ptx_warp *warp, uint64_t address) { return right_at(warp, address) != 0; }
+int ptx_is_global(const struct ptx_warp *warp, uint64_t address) { return ptx_right_at(warp, address) != 0; }
 
 /* The blocks of a cluster see each other's shared memory: at addresses whose bits 24 and up are the rank plus one. */
 #define CLUSTER_SHIFT 24

@@ -8,6 +8,7 @@
 /* A user's address has at most this many bits; the table of rights goes as far. */
 #define PTX_ADDRESS_BITS 47
 #define PTX_GRANULE ((uint64_t)1 << PTX_RIGHTS_SHIFT)
+#define PTX_REASON_BYTES 512
 
 // cffi
 /* State spaces, numbered as class Space in lower/access_ir.py. */
@@ -21,6 +22,11 @@ enum { PTX_GLOBAL, PTX_GENERIC, PTX_SHARED, PTX_LOCAL, PTX_PARAM };
 uint32_t ptx_judge(const struct ptx_warp *warp, uint32_t space, uint32_t lane, uint64_t address, uint32_t size,
                    uint32_t right, char *reason);
 // end
+
+/* Answer the bits PTX_RIGHT_… of the granule that holds an address; 0: nothing is there. */
+static inline uint8_t ptx_right_at(const struct ptx_warp *warp, uint64_t address) {
+    return address >> PTX_ADDRESS_BITS ? 0 : ((const uint8_t *)warp->rights)[address >> PTX_RIGHTS_SHIFT];
+}
 
 /* What an access is, in one word: its space, bytes of a lane, right. */
 #define PTX_WHAT_SPACE(what) ((what) & 255u)

@@ -3,14 +3,8 @@
 
 #include <stdio.h>
 
-#define REASON_BYTES 512
-
 static struct ptx_multicast *table_of(const struct ptx_warp *warp) {
     return ((const struct ptx_launch_head *)warp->launch)->multicast;
-}
-
-static uint8_t right_at(const struct ptx_warp *warp, uint64_t address) {
-    return address >> PTX_ADDRESS_BITS ? 0 : ((const uint8_t *)warp->rights)[address >> PTX_RIGHTS_SHIFT];
 }
 
 static int holds(const struct ptx_segment *segment, uint64_t address, uint32_t size) {
@@ -39,7 +33,7 @@ static const struct ptx_segment *look(struct ptx_multicast *table, uint64_t addr
 
 const struct ptx_segment *ptx_segment_of(const struct ptx_warp *warp, uint64_t address, uint32_t size) {
     struct ptx_multicast *table = table_of(warp);
-    if (!table || !(right_at(warp, address) & PTX_RIGHT_MULTICAST)) return NULL;
+    if (!table || !(ptx_right_at(warp, address) & PTX_RIGHT_MULTICAST)) return NULL;
     const struct ptx_segment *segment = look(table, address, size);
     if (!segment && table->refresh && table->refresh(table->context, address)) segment = look(table, address, size);
     return segment && segment->usable ? segment : NULL;
@@ -54,7 +48,8 @@ _Static_assert(offsetof(struct ptx_segment, begin) == 0 && offsetof(struct ptx_s
                    offsetof(struct ptx_segment, base) == 16 && offsetof(struct ptx_segment, stride) == 24 &&
                    offsetof(struct ptx_segment, bases) == 32 && offsetof(struct ptx_segment, replicas) == 40 &&
                    offsetof(struct ptx_segment, usable) == 44 && sizeof(struct ptx_segment) == 48 &&
-                   offsetof(struct ptx_multicast, segments) == 0 && offsetof(struct ptx_multicast, last) == 32,
+                   offsetof(struct ptx_multicast, segments) == 0 && offsetof(struct ptx_multicast, segment_count) == 8 &&
+                   offsetof(struct ptx_multicast, last) == 32,
                "lower/multimem_ir.py counts on it");
 
 static const struct ptx_hole *hole_at(const struct ptx_multicast *table, uint64_t address, uint32_t size) {
@@ -64,8 +59,8 @@ static const struct ptx_hole *hole_at(const struct ptx_multicast *table, uint64_
 }
 
 static void unmapped_reason(const struct ptx_warp *warp, uint64_t address, char *reason) {
-    const uint8_t has = right_at(warp, address);
-    snprintf(reason, REASON_BYTES, "multimem at 0x%llx: %s", (unsigned long long)address,
+    const uint8_t has = ptx_right_at(warp, address);
+    snprintf(reason, PTX_REASON_BYTES, "multimem at 0x%llx: %s", (unsigned long long)address,
              has ? "ordinary memory is mapped there, and multimem needs a multicast address" : "nothing is mapped there");
 }
 
@@ -74,20 +69,20 @@ static void unbound_reason(const struct ptx_warp *warp, uint64_t address, uint32
     const struct ptx_segment *segment = table ? look(table, address, size) : NULL;
     const struct ptx_hole *hole = table ? hole_at(table, address, size) : NULL;
     const unsigned long long at = address;
-    if (segment) snprintf(reason, REASON_BYTES, "multimem at 0x%llx: this device was given no access to it (cuMemSetAccess)", at);
-    else if (hole) snprintf(reason, REASON_BYTES, "multimem at 0x%llx: device %u has no memory bound there", at, hole->device);
-    else snprintf(reason, REASON_BYTES, "multimem at 0x%llx: no memory is bound there", at);
+    if (segment) snprintf(reason, PTX_REASON_BYTES, "multimem at 0x%llx: this device was given no access to it (cuMemSetAccess)", at);
+    else if (hole) snprintf(reason, PTX_REASON_BYTES, "multimem at 0x%llx: device %u has no memory bound there", at, hole->device);
+    else snprintf(reason, PTX_REASON_BYTES, "multimem at 0x%llx: no memory is bound there", at);
 }
 
 uint32_t ptx_judge_multimem(const struct ptx_warp *warp, uint64_t address, uint32_t size, char *reason) {
     reason[0] = 0;
     if (address & (size - 1)) {
-        snprintf(reason, REASON_BYTES, "multimem of %u bytes at 0x%llx, which is no multiple of %u", size,
+        snprintf(reason, PTX_REASON_BYTES, "multimem of %u bytes at 0x%llx, which is no multiple of %u", size,
                  (unsigned long long)address, size);
         return PTX_MISALIGNED_ADDRESS;
     }
     if (ptx_segment_of(warp, address, size)) return 0;
-    if (right_at(warp, address) & PTX_RIGHT_MULTICAST) unbound_reason(warp, address, size, reason);
+    if (ptx_right_at(warp, address) & PTX_RIGHT_MULTICAST) unbound_reason(warp, address, size, reason);
     else unmapped_reason(warp, address, reason);
     return PTX_ILLEGAL_ADDRESS;
 }
@@ -95,7 +90,7 @@ uint32_t ptx_judge_multimem(const struct ptx_warp *warp, uint64_t address, uint3
 const struct ptx_segment *ptx_segment(struct ptx_warp *warp, uint32_t number, uint32_t lane, uint64_t address, uint32_t size) {
     const struct ptx_segment *segment = address & (size - 1) ? NULL : ptx_segment_of(warp, address, size);
     if (segment) return segment;
-    char reason[REASON_BYTES];
+    char reason[PTX_REASON_BYTES];
     uint32_t status = ptx_judge_multimem(warp, address, size, reason);
     ptx_fail(warp, number, status, lane, address, reason);
 }

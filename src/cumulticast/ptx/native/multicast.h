@@ -21,11 +21,11 @@ struct ptx_hole {
 
 /* All multicast addresses of a process, as one device sees them. Segments ascend and do not overlap. */
 struct ptx_multicast {
-    const struct ptx_segment *segments; /* never NULL: without segments, one that begins and ends at 0 */
+    const struct ptx_segment *segments;
     uint64_t segment_count;
     const struct ptx_hole *holes;
     uint64_t hole_count;
-    uint64_t last;           /* the segment that was used last: a guess for the next access; below max(segment_count, 1) */
+    uint64_t last;           /* the segment that was used last: a guess for the next access */
     /* Called for an address without a segment; not 0: the table was brought up to date, look again. May be NULL. */
     int (*refresh)(void *context, uint64_t address);
     void *context;
