@@ -58,8 +58,8 @@ def check_setting(process: Process, subject: Subject, attribute: int, value: int
     judge(modules.function_attribute_known, attribute, known)
     judge(modules.function_attribute_writable, attribute, attribute in functions.WRITABLE)
     fixed = attribute in functions.CLUSTER and subject.kernel.required_cluster is not None
-    judge(modules.cluster_not_fixed, attribute, fixed)
     judge(modules.cluster_read_only, attribute, fixed)
+    judge(modules.cluster_not_fixed, attribute, fixed)
     judge(modules.function_attribute_value, attribute, value, *limits(subject, attribute))
 
 
