@@ -34,6 +34,15 @@ class Space(enum.IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class IndexKind:
+    """What a warp's addresses grow with: an ``i32``, extended by sign or not, or an ``i64``; ``scale`` bytes each."""
+
+    kind: str
+    signed: bool
+    scale: int
+
+
+@dataclass(frozen=True, slots=True)
 class Access:
     """One kind of access.
 
@@ -51,8 +60,8 @@ class Access:
         For 32 lanes rather than for one address.
     offset
         Kind of the address: ``i64``, or ``i32`` in shared space.
-    indexed
-        Whether the caller has found out where lane 0 is and whether the others follow it (indexing.py).
+    index
+        Given when the caller has found out where lane 0 is and whether the others follow it (indexing.py).
     """
 
     space: Space
@@ -62,7 +71,7 @@ class Access:
     strong: bool = False
     vector: bool = True
     offset: str = "i64"
-    indexed: bool = False
+    index: IndexKind | None = None
 
     @property
     def size(self) -> int:
@@ -104,13 +113,20 @@ class Access:
     @property
     def way(self) -> str:
         """Name of the function with what the caller has found out."""
-        return f"{self.name}.indexed" if self.indexed else self.name
+        return f"{self.name}{self.by}"
+
+    @property
+    def by(self) -> str:
+        """What the names of functions that are given an index end with."""
+        return f".by.{self.index.kind}.{'s' if self.index.signed else 'u'}{self.index.scale}" if self.index else ""
 
     @property
     def parameters(self) -> str:
         """Parameters of the IR function, without a value to store."""
-        extra = ", i1 %even, i64 %first" if self.indexed else ""
-        return f"ptr %warp, i32 %number, i32 %active, {self.address} %a{extra}"
+        where = f"{self.address} %a"
+        if self.index is not None:
+            where = f"<{LANES} x {self.index.kind}> %index, i1 %even, i64 %first"
+        return f"ptr %warp, i32 %number, i32 %active, {where}"
 
     @property
     def word(self) -> int:
@@ -139,10 +155,30 @@ def function(access: Access) -> str:
             *note(),
             *plain(access),
             "slow:",
+            *every_address(access),
             f"  {call}\n  ret void" if access.write else f"  %rest = {call}\n  ret {result} %rest",
             "}",
         ]
     )
+
+
+def every_address(access: Access) -> list[str]:
+    """Write the addresses of all lanes (%a), which the fast way did without."""
+    index = access.index
+    if index is None:
+        return []
+    narrow, wide = f"<{LANES} x {index.kind}>", f"<{LANES} x i64>"
+    widen = "bitcast" if index.kind == "i64" else "sext" if index.signed else "zext"
+    spread = f"poison, <{LANES} x i32> zeroinitializer"
+    return [
+        f"  %wide = {widen} {narrow} %index to {wide}",
+        f"  %wide0 = shufflevector {wide} %wide, {wide} {spread}",
+        f"  %ahead = sub {wide} %wide, %wide0",
+        f"  %bytes = mul {wide} %ahead, splat (i64 {index.scale})",
+        f"  %first1 = insertelement {wide} poison, i64 %first, i64 0",
+        f"  %firsts = shufflevector {wide} %first1, {wide} {spread}",
+        f"  %a = add {wide} %firsts, %bytes",
+    ]
 
 
 def note() -> list[str]:
@@ -187,7 +223,7 @@ def first(access: Access, value: str) -> list[str]:
 
 def contiguous(access: Access) -> list[str]:
     """Write the question (%line) whether all lanes are on and their addresses one stretch, from %first on."""
-    if access.indexed:
+    if access.index is not None:
         return ["  %full = icmp eq i32 %active, -1", "  %line = and i1 %full, %even"]
     return [
         *even_steps(access.offset, access.bytes),

@@ -105,17 +105,32 @@ def _shifted(em: Emitter, found: Index, source: Operand, bits: int) -> Index | N
 # ---- the question, in IR
 
 
-def stretch(em: Emitter, index: Index, size: int) -> tuple[str, str] | None:
-    """Answer (i1: whether lanes' addresses lie ``size`` bytes apart, i64: lane 0's); None if they cannot."""
-    if em.slots[index.register].uniform or size % index.scale:
+def stretch(em: Emitter, place: Address, size: int) -> tuple[access_ir.IndexKind, str] | None:
+    """Answer what a warp's addresses grow with, and the arguments that say so to an access of ``size`` bytes a lane.
+
+    The arguments are the index, whether lanes lie ``size`` bytes apart, and where lane 0 is. None when nothing is known
+    of the index, or lanes cannot lie so.
+    """
+    index = index_of(em, place)
+    if index is None or em.slots[index.register].uniform or size % index.scale:
         return None
     vector = em.get(Register(index.register), index.kind)
-    name = f"index.{index.kind}.{'s' if index.signed else 'u'}{size // index.scale}"
+    even, first = _even(em, index, vector, size // index.scale), _first(em, index, vector)
+    arguments = f"<{LANES} x {index.kind}> {vector}, i1 {even}, i64 {first}"
+    return access_ir.IndexKind(index.kind, index.signed, index.scale), arguments
+
+
+def _even(em: Emitter, index: Index, vector: str, step: int) -> str:
+    name = f"index.{index.kind}.{'s' if index.signed else 'u'}{step}"
     even = em.recent.kept(index.register, name, em.lines)
     if even is None:
-        em.define(name, _function(name, index, size // index.scale))
+        em.define(name, _function(name, index, step))
         even = em.emit(f"call i1 @{name}(<{LANES} x {index.kind}> {vector})")
         em.recent.keep(index.register, name, even, len(em.lines))
+    return even
+
+
+def _first(em: Emitter, index: Index, vector: str) -> str:
     first = em.emit(f"extractelement <{LANES} x {index.kind}> {vector}, i64 0")
     with address.shape(em, vector=False):
         first = em.resize(index.kind, "i64", first, signed=index.signed)
@@ -123,7 +138,7 @@ def stretch(em: Emitter, index: Index, size: int) -> tuple[str, str] | None:
             first = em.op("mul", "i64", first, em.const("i64", index.scale))
         for term in index.terms:
             first = em.op("add", "i64", first, em.get(term, "i64"))
-    return even, first
+    return first
 
 
 def _function(name: str, index: Index, step: int) -> str:

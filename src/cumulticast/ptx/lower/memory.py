@@ -101,13 +101,14 @@ def call(em: Emitter, access: Access, place: Address, value: str = "") -> str:
 
 def reach(em: Emitter, access: Access, place: Address) -> tuple[Access, str]:
     """Answer the arguments of an access's IR function, up to the value to store, and which function that is."""
-    kind, where = address.raw(em, place, access.space)
     arguments = f"ptr {em.warp}, i32 {em.number}, i32 {em.active}, "
-    index = indexing.index_of(em, place) if access.vector and access.space in (Space.GLOBAL, Space.GENERIC) else None
-    known = indexing.stretch(em, index, access.bytes) if index is not None else None
-    access = replace(access, offset=kind, indexed=known is not None)
-    extra = f", i1 {known[0]}, i64 {known[1]}" if known is not None else ""
-    return access, f"{arguments}{access.address} {where}{extra}"
+    if access.vector and access.space in (Space.GLOBAL, Space.GENERIC):
+        known = indexing.stretch(em, place, access.bytes)
+        if known is not None:
+            return replace(access, index=known[0]), arguments + known[1]
+    kind, where = address.raw(em, place, access.space)
+    access = replace(access, offset=kind)
+    return access, f"{arguments}{access.address} {where}"
 
 
 def _define(em: Emitter, access: Access) -> None:

@@ -56,7 +56,7 @@ class Reduction:
     @property
     def way(self) -> str:
         """Name of the function with what the caller has found out."""
-        return f"{self.name}.indexed" if self.access.indexed else self.name
+        return f"{self.name}{self.access.by}"
 
     def combine(self, total: str, value: str) -> list[str]:
         """Write %next, the combination of two values."""
@@ -183,6 +183,7 @@ def load_functions(reduction: Reduction) -> dict[str, str]:
         *reduction.finish("%last.total"),
         f"  ret {wide} %result",
         "slow:",
+        *access_ir.every_address(access),
         f"  %rest = call {wide} @{reduction.name}.slow({_plain(access)})",
         f"  ret {wide} %rest",
         "}",
@@ -211,7 +212,7 @@ def _ahead(access: Access, place: str) -> list[str]:
 
 
 def _plain(access: Access) -> str:
-    return replace(access, indexed=False).parameters
+    return replace(access, index=None).parameters
 
 
 def _rooms(access: Access) -> list[str]:
@@ -224,7 +225,7 @@ def _rooms(access: Access) -> list[str]:
 
 def store_way(access: Access) -> str:
     """Name the function that writes."""
-    return f"multimem.st.{access.element}x{access.count}{'.indexed' if access.indexed else ''}"
+    return f"multimem.st.{access.element}x{access.count}{access.by}"
 
 
 def store_functions(access: Access) -> dict[str, str]:
@@ -246,6 +247,7 @@ def store_functions(access: Access) -> dict[str, str]:
         "done:",
         "  ret void",
         "slow:",
+        *access_ir.every_address(access),
         f"  call void @{other}({_plain(access)}, {wide} %value)",
         "  ret void",
         "}",
