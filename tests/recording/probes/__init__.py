@@ -17,8 +17,6 @@ SUBJECTS = (
     "pointers",
     "modules",
     "kernels",
-    "captures",
-    "graphs",
     "peers",
 )
 
