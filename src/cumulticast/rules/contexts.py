@@ -260,21 +260,21 @@ def peer_enabled(peer: int, enabled: bool) -> str | None:
     "MC910",
     "no earlier kernel broke the context",
     calls=(
-        "cuCtxSynchronize",
-        "cuCtxSynchronize_v2",
-        "cuStreamSynchronize",
-        "cuEventSynchronize",
-        *TRANSFERS,
+        "cuCtxSynchronize", "cuCtxSynchronize_v2", "cuStreamSynchronize", "cuStreamQuery", "cuStreamCreate",
+        "cuEventSynchronize", "cuEventQuery", "cuEventRecord", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemAllocAsync",
+        "cuMemFreeAsync", "cuLaunchHostFunc", *TRANSFERS,
     ),
     status=Status.ILLEGAL_ADDRESS,
     evidence="documented",
     source=Document("CUresult.CUDA_ERROR_ILLEGAL_ADDRESS", "any further CUDA work will return the same error"),
-)
+)  # fmt: skip
 def context_unbroken(fault: str) -> str | None:
     """Look for the first fault; everything after it reports the same error.
 
-    A kernel that touched a wrong address leaves the process unusable for CUDA. The message repeats what the
-    first fault was (MC530, MC532, MC533, MC849).
+    The status is the fault's: 700 a wrong address, 702 the time limit, 710 an assertion, 716 a misaligned address,
+    719 a trap. It sticks to the context until that is destroyed or reset; calls that need no context, such as
+    mem_create and mem_address_reserve, go on. The message repeats what the first fault was (MC530, MC532, MC533,
+    MC849).
 
         launch(wrong address); ctx_synchronize(); memcpy_dtoh_v2(…)   # both answer 700
         a new process: good

@@ -162,10 +162,15 @@ def record(process: Process, stream: Stream, event: Event) -> None:
 
 
 def wait_for_event(process: Process, stream: Stream, event: Event) -> None:
-    """Let a stream wait for what an event was recorded as last."""
+    """Let a stream wait for what an event was recorded as last.
+
+    In the legacy default stream that is work like any other, which joins with the blocking streams (documented).
+    """
     op = event.pending
     if op is not None:
         queue(process, stream).after(op)
+    elif stream.value == LEGACY and not stream.idle:
+        queue(process, stream).record()
 
 
 # ---- waiting

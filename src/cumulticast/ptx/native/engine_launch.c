@@ -7,11 +7,11 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-enum { MOST_WORKERS = 256, YIELDS = 8 };
+enum { MOST_WORKERS = 256, YIELDS = 4 };
 #define FIRST_REST 2000u      /* ns */
-#define LONGEST_REST 100000u  /* ns: how late a kernel may see what another process wrote */
+#define LONGEST_REST 50000u  /* ns: how late a kernel may see what another process wrote */
 #define SLEEPY_REST 1000000u  /* ns: once nothing has moved for about a second */
-#define SLEEPY_AFTER 10000u   /* rests */
+#define SLEEPY_AFTER 20000u   /* rests */
 #define SMALL_LAUNCH 4u       /* blocks: the caller carries these on first, which saves waking anybody */
 
 struct list engine_runs;
