@@ -1,7 +1,7 @@
 """Random programs over streams of every kind: what the rules put in order happens in order.
 
-Kernels draw tickets from a counter, copies note the counter's value. An op that must come after another has a ticket, or
-sees a count, that is not below the other's. Waits hold some of the streams back at first, so that work piles up.
+Kernels draw tickets from a counter, copies note its value. An op that must come after another has a ticket, or
+sees a count, not below the other's. Waits hold some of the streams back at first, so that work piles up.
 """
 
 from __future__ import annotations
