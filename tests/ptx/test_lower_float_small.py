@@ -11,6 +11,8 @@ import pytest
 from float_bench import carry_out, floats, wrong
 from test_lower_float_half import clip
 
+from cumulticast.ptx.errors import PtxError
+
 COUNT = 512
 #: Format → what ml_dtypes calls it, and the bits that one takes in a pair.
 SMALL = {
@@ -140,3 +142,17 @@ def test_powers_of_two_as_halves() -> None:
     codes = [0x7FFF if np.isnan(v) else model.encode(model.Fraction(v), "bf16") for v in numbers.tolist()]
     want = [codes[pair >> 8] << 16 | codes[pair & 0xFF] for pair in column.tolist()]
     assert not wrong(results[line], want, {"%a": column})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cvt.rs.f16x2.f32 {d}, %a, %b, %a;",
+        "cvt.rs.satfinite.e4m3x4.f32 {d}, {{%a, %b, %a, %b}}, %a;",
+        "cvt.rn.satfinite.ue5m3x2.f32 {d}, %a, %b;",
+    ],
+)
+def test_what_is_not_lowered_is_said(text: str) -> None:
+    inputs = {"%a": np.zeros(32, np.uint32), "%b": np.zeros(32, np.uint32)}
+    with pytest.raises(PtxError, match=f"{text.split()[0]} is not supported"):
+        carry_out({text: "f16x2"}, inputs, dict.fromkeys(inputs, "f32"), target="sm_100a")

@@ -21,6 +21,8 @@ from cumulticast.ptx.lower.float_forms import (
 from cumulticast.ptx.lower.float_round import container, narrow
 from cumulticast.ptx.syntax import TYPE_BITS, Instruction
 
+#: The types that are converted; stochastic rounding (.rs, which the x4 types need) and ue5m3x2 are not.
+CONVERTED = {*COMPUTED, *PACKED, *SMALL, "tf32", *(f"{sign}{bits}" for sign in "su" for bits in (8, 16, 32, 64))}
 #: Rounding to an integer: PTX's word → LLVM's intrinsic.
 INTEGRAL = {"rni": "llvm.roundeven", "rzi": "llvm.trunc", "rmi": "llvm.floor", "rpi": "llvm.ceil"}
 
@@ -28,8 +30,8 @@ INTEGRAL = {"rni": "llvm.roundeven", "rzi": "llvm.trunc", "rmi": "llvm.floor", "
 def convert(em: Emitter, ins: Instruction) -> None:
     """Lower a ``cvt`` with at least one floating-point type."""
     words = [word for word in ins.modifiers if word in TYPE_BITS or word in SMALL]
-    if len(words) != 2:
-        raise em.fail(f"{ins.name} does not name two types that can be converted")
+    if len(words) != 2 or ins.has("rs") or not set(words) <= CONVERTED:
+        raise em.fail(f"{ins.name} is not supported")
     target, source = words
     if target in SMALL:
         to_small(em, ins, target, source)

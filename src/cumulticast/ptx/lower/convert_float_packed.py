@@ -1,6 +1,6 @@
 """cvt to and from pairs: f16x2 and bf16x2 of two floats, and the 8-, 6- and 4-bit formats, which come in pairs only.
 
-Of two operands the first becomes the upper element. Not lowered: ``.rs`` (stochastic rounding) and ``ue5m3x2``.
+Of two operands the first becomes the upper element.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def from_small(em: Emitter, ins: Instruction, target: str, source: str) -> None:
 
 def _floats(em: Emitter, ins: Instruction, source: str) -> list[str]:
     """Answer the two values to convert as floats, the lower one first."""
-    if ins.has("rs") or (source == "f32") != (len(ins.operands) == 3):
+    if (source == "f32") != (len(ins.operands) == 3):
         raise em.fail(f"{ins.name} with {len(ins.operands)} operands is not supported")
     if source == "f32":
         return [em.get(operand, "float") for operand in reversed(ins.operands[1:])]
