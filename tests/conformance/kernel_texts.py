@@ -46,6 +46,15 @@ WANTS = (
   { .param .b32 got; call (got), give; ld.param.b32 %r, [got]; } st.global.u32 [%d], %r; ret; }
 """
 ).encode() + b"\0"
+SPINS = (
+    HEAD
+    + """.visible .global .align 4 .u32 answer = 9;
+.visible .entry spin(.param .u64 flag, .param .u64 p) { .reg .pred %q; .reg .b32 %r; .reg .b64 %d<3>;
+  ld.param.u64 %d0, [flag]; ld.param.u64 %d1, [p];
+again: ld.acquire.sys.global.u32 %r, [%d0]; setp.eq.u32 %q, %r, 0; @%q bra again;
+  ld.global.u32 %r, [answer]; st.global.u32 [%d1], %r; ret; }
+"""
+).encode() + b"\0"
 ONE = (1, 1, 1)
 
 

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import ctypes
+import threading
+import time
 
 import pytest
 from builders import accepted, ask, refused, use
 from cuda.bindings import driver as cu
-from kernel_texts import BROKEN, GIVES, ONE, WANTS, config, device_bytes, function, library, module, packed, shape
+from kernel_texts import (
+    BROKEN,
+    GIVES,
+    ONE,
+    SPINS,
+    WANTS,
+    config,
+    device_bytes,
+    function,
+    library,
+    module,
+    packed,
+    shape,
+)
 
 from answers import ok
 from cumulticast import sim
@@ -170,6 +185,22 @@ def test_a_fault_names_kernel_line_and_thread():
     assert "kernel reads line " in answer.text
     assert "block (0, 0, 0), thread (0, 0, 0)" in answer.text
     assert ask(cu.cuLaunchKernel, found, *shape(), 0, 0).status == 700
+
+
+def test_a_module_is_unloaded_once_its_kernels_are_over(memory):
+    """A kernel waits for a byte that the host writes later; nothing that it needs goes before it ends."""
+    host = int(ok(cu.cuMemAllocHost(8)))
+    ctypes.memset(host, 0, 8)
+    made = module(SPINS)
+    found, stream = ok(cu.cuModuleGetFunction(made, b"spin")), ok(cu.cuStreamCreate(1))
+    params = ((host, memory), (ctypes.c_void_p, ctypes.c_void_p))
+    ok(cu.cuLaunchKernel(found, *shape(stream=stream), params, 0))
+    threading.Timer(0.2, lambda: ctypes.memset(host, 1, 4)).start()
+    began = time.monotonic()
+    ok(cu.cuModuleUnload(made))
+    assert time.monotonic() - began > 0.1
+    assert device_bytes(memory, 4) == b"\x09\0\0\0"
+    ok(cu.cuStreamDestroy(stream)), ok(cu.cuMemFreeHost(host))
 
 
 # ---- attributes

@@ -15,6 +15,7 @@ from cumulticast.sim.jit import Jit
 from cumulticast.sim.libraries import Library, LibraryKernel
 from cumulticast.sim.modules import Module
 from cumulticast.sim.process import Process
+from cumulticast.sim.streams import await_context
 
 HOST_TABLE, PRESERVED = 0, 1  # CUlibraryOption
 
@@ -89,9 +90,12 @@ def load(process: Process, texts: list[Text], jit: Jit, sm: int) -> tuple[int, b
 
 
 @entry("cuLibraryUnload")
-def library_unload(process: Process, library: int) -> None:
-    """Unload a library, with its modules."""
-    process.libraries.remove(library_of(process, library))
+def library_unload(process: Process, thread: int, library: int) -> None:
+    """Unload a library with its modules, once their kernels are over."""
+    found = library_of(process, library)
+    for module in found.modules.values():
+        await_context(process, thread, module.context)
+    process.libraries.remove(found)
 
 
 # ---- kernels

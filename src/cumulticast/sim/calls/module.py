@@ -14,6 +14,7 @@ from cumulticast.sim.images import Text
 from cumulticast.sim.jit import Jit
 from cumulticast.sim.modules import Module
 from cumulticast.sim.process import Process
+from cumulticast.sim.streams import await_context
 
 
 def module_of(process: Process, value: int) -> Module:
@@ -74,10 +75,11 @@ def load(process: Process, context: Context, texts: list[Text], jit: Jit, sm: in
 
 
 @entry("cuModuleUnload")
-def module_unload(process: Process, context: Context, hmod: int) -> None:
-    """Unload a module."""
+def module_unload(process: Process, context: Context, thread: int, hmod: int) -> None:
+    """Unload a module, once its kernels are over."""
     module = module_of(process, hmod)
     process.driver.judge(modules.module_is_own, hmod, module.library is not None)
+    await_context(process, thread, module.context)
     process.modules.remove(module)
 
 
