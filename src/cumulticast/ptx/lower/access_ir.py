@@ -145,7 +145,7 @@ def field(name: str, value: str, *, base: str = "%warp", launch: bool = False) -
 def function(access: Access) -> str:
     """Write the inlined function of an access: fast where that is right, else its ``.slow``."""
     value, result = ("", access.wide) if not access.write else (f", {access.wide} %value", "void")
-    call = f"call {result} @{access.name}.slow(ptr %warp, i32 %number, i32 %active, {access.address} %a{value})"
+    call = f"call {result} @{access.way}.slow({access.parameters}{value})"
     return "\n".join(
         [
             f"define internal {result} @{access.way}({access.parameters}{value}) alwaysinline {{",
@@ -155,7 +155,6 @@ def function(access: Access) -> str:
             *note(),
             *plain(access),
             "slow:",
-            *every_address(access),
             f"  {call}\n  ret void" if access.write else f"  %rest = {call}\n  ret {result} %rest",
             "}",
         ]
@@ -303,8 +302,8 @@ def slow_function(access: Access) -> str:
     """Write what hands an access over to memory.c."""
     value, result = ("", access.wide) if not access.write else (f", {access.wide} %value", "void")
     lines = [
-        f"define internal {result} @{access.name}.slow(ptr %warp, i32 %number, i32 %active, {access.address} %a{value})"
-        " noinline cold {",
+        f"define internal {result} @{access.way}.slow({access.parameters}{value}) noinline cold {{",
+        *every_address(access),
         f"  %data = alloca {access.wide}, align 64",
         *([f"  store {access.wide} %value, ptr %data, align 64"] if access.write else []),
         *(_hand_over_warp(access) if access.vector else _hand_over_one(access)),

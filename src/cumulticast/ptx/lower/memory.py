@@ -113,10 +113,9 @@ def reach(em: Emitter, access: Access, place: Address) -> tuple[Access, str]:
 
 def _define(em: Emitter, access: Access) -> None:
     if access.way not in em.defined:
-        em.define(access.way, access_ir.function(access))
-    if access.name + ".slow" not in em.defined:
         em.declare(access_ir.declaration(access))
-        em.define(f"{access.name}.slow", access_ir.slow_function(access))
+        em.define(access.way, access_ir.function(access))
+        em.define(f"{access.way}.slow", access_ir.slow_function(access))
 
 
 def _parameter(em: Emitter, access: Access, place: Address) -> str | None:

@@ -5,7 +5,7 @@ As in access_ir, a module holds each function once and it is inlined; what is no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from cumulticast.ptx.lower import access_ir
 from cumulticast.ptx.lower.access_ir import Access
@@ -183,13 +183,12 @@ def load_functions(reduction: Reduction) -> dict[str, str]:
         *reduction.finish("%last.total"),
         f"  ret {wide} %result",
         "slow:",
-        *access_ir.every_address(access),
-        f"  %rest = call {wide} @{reduction.name}.slow({_plain(access)})",
+        f"  %rest = call {wide} @{reduction.way}.slow({access.parameters})",
         f"  ret {wide} %rest",
         "}",
     ]
     slow = [
-        f"define internal {wide} @{reduction.name}.slow({_plain(access)}) noinline cold {{",
+        f"define internal {wide} @{reduction.way}.slow({access.parameters}) noinline cold {{",
         *_rooms(access),
         f"  call void @ptx_multimem_load(ptr %warp, i32 %number, i32 %active, i32 {access.word}, "
         f"i32 {reduction.code}, ptr %addresses, ptr %data)",
@@ -197,7 +196,7 @@ def load_functions(reduction: Reduction) -> dict[str, str]:
         f"  ret {wide} %r",
         "}",
     ]
-    return {reduction.way: "\n".join(fast), f"{reduction.name}.slow": "\n".join(slow)}
+    return {reduction.way: "\n".join(fast), f"{reduction.way}.slow": "\n".join(slow)}
 
 
 def _ahead(access: Access, place: str) -> list[str]:
@@ -211,12 +210,9 @@ def _ahead(access: Access, place: str) -> list[str]:
     return lines
 
 
-def _plain(access: Access) -> str:
-    return replace(access, index=None).parameters
-
-
 def _rooms(access: Access) -> list[str]:
     return [
+        *access_ir.every_address(access),
         f"  %data = alloca {access.wide}, align 64",
         f"  %addresses = alloca <{LANES} x i64>, align 64",
         f"  store <{LANES} x i64> %a, ptr %addresses, align 64",
@@ -231,7 +227,7 @@ def store_way(access: Access) -> str:
 def store_functions(access: Access) -> dict[str, str]:
     """Write the function that writes the same into every replica, and the one for lanes that are no stretch."""
     wide = access.wide
-    other = f"multimem.st.{access.element}x{access.count}.slow"
+    other = f"{store_way(access)}.slow"
     fast = [
         f"define internal void @{store_way(access)}({access.parameters}, {wide} %value) alwaysinline {{",
         *_find(access),
@@ -247,13 +243,12 @@ def store_functions(access: Access) -> dict[str, str]:
         "done:",
         "  ret void",
         "slow:",
-        *access_ir.every_address(access),
-        f"  call void @{other}({_plain(access)}, {wide} %value)",
+        f"  call void @{other}({access.parameters}, {wide} %value)",
         "  ret void",
         "}",
     ]
     slow = [
-        f"define internal void @{other}({_plain(access)}, {wide} %value) noinline cold {{",
+        f"define internal void @{other}({access.parameters}, {wide} %value) noinline cold {{",
         *_rooms(access),
         f"  store {wide} %value, ptr %data, align 64",
         f"  call void @ptx_multimem_store(ptr %warp, i32 %number, i32 %active, i32 {access.word}, "
