@@ -121,7 +121,7 @@ struct op *op_new(struct context *context, struct ptx_stream *stream, struct op 
         stream->references++;
         stream->tail = op;
     }
-    context->head.pending++;
+    __atomic_fetch_add(&context->head.pending, 1, __ATOMIC_RELAXED);
     return op;
 }
 
@@ -149,7 +149,7 @@ void op_finish(struct op *op, uint32_t status)
     struct context *context = op->context;
     op->head.status = status;
     op->head.time = engine_now();
-    context->head.pending--;
+    __atomic_fetch_sub(&context->head.pending, 1, __ATOMIC_RELEASE); /* read without the lock */
     if (context->gate == op) context->gate = NULL;
     if (op->stream) {
         if (op->stream->tail == op) op->stream->tail = NULL;
