@@ -12,7 +12,7 @@ from typing import Any
 
 from cumulticast.rules import Rule, all_rules
 from pages.markdown import linked, page, table
-from pages.rules import subjects
+from pages.rules import hundred_of, subjects
 
 TESTS = Path(__file__).parents[2] / "tests"
 EVIDENCE = {
@@ -61,7 +61,7 @@ def by_kind() -> str:
 def by_subject() -> str:
     """Count the rules by subject and evidence."""
     names = {hundred: f"{hundred}xx {subject}" for hundred, subject in subjects().items()}
-    return _counted("subject", Counter((names[rule.code[:3]], rule.evidence) for rule in all_rules()))
+    return _counted("subject", Counter((names[hundred_of(rule)], rule.evidence) for rule in all_rules()))
 
 
 def _counted(what: str, counts: Counter[tuple[str, str]]) -> str:

@@ -29,7 +29,12 @@ def pages() -> Iterator[tuple[str, str]]:
 def subjects() -> Mapping[str, str]:
     """Return what each hundred is about, as the book's own docstring says: ``MC3`` is binding."""
     text = " ".join((cumulticast.rules.__doc__ or "").split())
-    return dict(re.findall(r"(MC\d) (.*?)(?=, MC\d|\.)", text))
+    return dict(re.findall(r"(MC\d+) (.*?)(?=, MC\d|\.)", text))
+
+
+def hundred_of(rule: Rule[...]) -> str:
+    """Return the hundred that a rule is filed under: ``MC3`` of MC304, ``MC10`` of MC1001."""
+    return rule.code[:-2]
 
 
 @cache
@@ -69,7 +74,7 @@ def index() -> str:
 
 
 def _listed(hundred: str) -> str:
-    rules = [rule for rule in all_rules() if rule.code.startswith(hundred)]
+    rules = [rule for rule in all_rules() if hundred_of(rule) == hundred]
     rows = [(f"[{rule.code}]({rule.code}.md)", answer_text(rule), rule.evidence, rule.title) for rule in rules]
     return table(("rule", "answer", "evidence", "title"), rows)
 
