@@ -25,6 +25,10 @@ from cumulticast.ptx.lower.kernel_emitter import KernelEmitter
 from cumulticast.ptx.syntax import Instruction, Integer, Operand, Register
 
 
+#: Masks that are looked at one by one; more are looked through by the runtime.
+SHORT_CHAIN = 6
+
+
 class Writer:
     """One kernel in the making."""
 
@@ -35,6 +39,7 @@ class Writer:
         self.blocks = blocks
         self.lanes = lanes
         self.live = live
+        self.frame = frame
         self.suspensions = Suspensions(em, blocks, lanes, frame)
         self.lines: list[int] = [0]  # of the text, by instruction number
 
@@ -44,6 +49,8 @@ class Writer:
         self.suspensions.enter()
         for block in self.blocks:
             self._block(block)
+        if self.frame.resident:
+            self._dispatch()
         body = [f"define i32 @{name}(ptr %warp, i32 %resume) {{", "entry:", *em.entry, *em.lines, "}"]
         return "\n".join([*sorted(em.declared), *em.defined.values(), *body, ""])
 
@@ -159,7 +166,11 @@ class Writer:
     def next_of(self, waiting: Iterable[Block], surely: Block | None = None) -> None:
         """Go to the lowest block with waiting lanes; ``surely`` has some. With none at all the warp is done."""
         em = self.em
-        for target in sorted(set(waiting), key=lambda block: block.index):
+        found = sorted(set(waiting), key=lambda block: block.index)
+        if self.frame.resident and len(found) > SHORT_CHAIN:
+            em.do("br label %dispatch")
+            return
+        for target in found:
             if target is surely:
                 em.do(f"br label %e{target.index}")
                 return
@@ -167,6 +178,17 @@ class Writer:
             label = em.name()[1:]
             em.do(f"br i1 {some}, label %e{target.index}, label %{label}")
             em.label(label)
+        em.do(f"ret i32 {Reason.DONE.value}")
+
+    def _dispatch(self) -> None:
+        """Go to the lowest block with waiting lanes, whichever it is; for kernels whose masks are in the frame."""
+        em = self.em
+        em.label("dispatch")
+        em.declare("i32 @ptx_lowest_place(ptr, i32)")
+        place = em.emit(f"call i32 @ptx_lowest_place(ptr %warp, i32 {len(self.blocks) + 1})")
+        cases = " ".join(f"i32 {place}, label %e{block.index}" for block, place in self.frame.places.items())
+        em.do(f"switch i32 {place}, label %done [ {cases} ]")
+        em.label("done")
         em.do(f"ret i32 {Reason.DONE.value}")
 
     def _predicate(self, name: str, *, inverted: bool) -> tuple[str, bool]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from cumulticast.ptx.lower.access_ir import Space
+from cumulticast.ptx.lower.access import Space
 from cumulticast.ptx.lower.emitter import LANES, Emitter, lowers
 from cumulticast.ptx.syntax import Address, Instruction, Integer, Operand, Register, Symbol
 

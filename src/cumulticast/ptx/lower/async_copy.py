@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cumulticast.ptx import layout
 from cumulticast.ptx.lower import address, memory, memory_calls
-from cumulticast.ptx.lower.access_ir import Access, Space
+from cumulticast.ptx.lower.access import Access, Space
 from cumulticast.ptx.lower.atomics import lower_red, operation_of
 from cumulticast.ptx.lower.elements import Element, Operation, element_of
 from cumulticast.ptx.lower.emitter import LANES, Emitter, lowers

@@ -7,7 +7,7 @@ element separately).
 from __future__ import annotations
 
 from cumulticast.ptx.lower import address, memory, memory_calls
-from cumulticast.ptx.lower.access_ir import Access
+from cumulticast.ptx.lower.access import Access
 from cumulticast.ptx.lower.elements import OPERATIONS, Operation, element_of
 from cumulticast.ptx.lower.emitter import Emitter, lowers
 from cumulticast.ptx.lower.memory_calls import Data

@@ -6,7 +6,7 @@ A shared::cluster address has the block's rank plus one from bit 24 on; 0 there 
 from __future__ import annotations
 
 from cumulticast.ptx.lower import address, memory_calls
-from cumulticast.ptx.lower.access_ir import Space
+from cumulticast.ptx.lower.access import Space
 from cumulticast.ptx.lower.emitter import LANES, Emitter, lowers
 from cumulticast.ptx.lower.memory_calls import Data
 from cumulticast.ptx.syntax import Instruction, Operand, Symbol

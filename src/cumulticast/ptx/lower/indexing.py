@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from cumulticast.ptx.lower import access_ir, address
+from cumulticast.ptx.lower import access, access_ir, address
 from cumulticast.ptx.lower.emitter import LANES, Emitter
 from cumulticast.ptx.syntax import Address, Instruction, Integer, Operand, Register
 
@@ -105,7 +105,7 @@ def _shifted(em: Emitter, found: Index, source: Operand, bits: int) -> Index | N
 # ---- the question, in IR
 
 
-def stretch(em: Emitter, place: Address, size: int) -> tuple[access_ir.IndexKind, str] | None:
+def stretch(em: Emitter, place: Address, size: int) -> tuple[access.IndexKind, str] | None:
     """Answer what a warp's addresses grow with, and the arguments that say so to an access of ``size`` bytes a lane.
 
     The arguments are the index, whether lanes lie ``size`` bytes apart, and where lane 0 is. None when nothing is known
@@ -117,7 +117,7 @@ def stretch(em: Emitter, place: Address, size: int) -> tuple[access_ir.IndexKind
     vector = em.get(Register(index.register), index.kind)
     even, first = _even(em, index, vector, size // index.scale), _first(em, index, vector)
     arguments = f"<{LANES} x {index.kind}> {vector}, i1 {even}, i64 {first}"
-    return access_ir.IndexKind(index.kind, index.signed, index.scale), arguments
+    return access.IndexKind(index.kind, index.signed, index.scale), arguments
 
 
 def _even(em: Emitter, index: Index, vector: str, step: int) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cumulticast.ptx.lower import access_ir, address, indexing
-from cumulticast.ptx.lower.access_ir import Access, Space
+from cumulticast.ptx.lower.access import Access, Space
 from cumulticast.ptx.lower.emitter import LANES, Emitter, lowers
 from cumulticast.ptx.syntax import TYPE_BITS, Address, Instruction, Negated, Operand, Register, Symbol, Vector
 

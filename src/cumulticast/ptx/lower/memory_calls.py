@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from cumulticast.ptx import layout
 from cumulticast.ptx.lower import address
-from cumulticast.ptx.lower.access_ir import Space
+from cumulticast.ptx.lower.access import Space
 from cumulticast.ptx.lower.emitter import LANES, Emitter
 from cumulticast.ptx.syntax import Address, Operand
 

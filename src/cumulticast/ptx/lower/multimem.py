@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cumulticast.ptx.lower import address, memory, memory_calls, multimem_ir
-from cumulticast.ptx.lower.access_ir import Access, Space
+from cumulticast.ptx.lower.access import Access, Space
 from cumulticast.ptx.lower.atomics import operation_of
 from cumulticast.ptx.lower.elements import element_of
 from cumulticast.ptx.lower.emitter import Emitter, lowers

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cumulticast.ptx.lower import access_ir
-from cumulticast.ptx.lower.access_ir import Access
+from cumulticast.ptx.lower.access import Access
 from cumulticast.ptx.lower.elements import Element, Operation
 from cumulticast.ptx.lower.emitter import LANES, NAN_BITS
 
