@@ -49,6 +49,11 @@ struct mma_kernels {
 };
 const struct mma_kernels *mma_kernels(void);
 
+// cffi
+/* Take the arithmetic of one instruction set, ascending: ENOSYS when the CPU lacks it, ERANGE when there is none. */
+int mma_use_kernels(size_t index);
+// end
+
 /* Tell whether there is anything to do; a warp of which only a part is here ends the kernel. */
 int mma_begins(struct ptx_warp *warp, uint32_t number, uint32_t active);
 #endif

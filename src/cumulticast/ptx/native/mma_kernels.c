@@ -1,4 +1,6 @@
 /* The arithmetic of mma, by the widest instruction set of the CPU. */
+#include <errno.h>
+
 #include "mma.h"
 #include "../../sim/native/half.h"
 
@@ -35,9 +37,32 @@ typedef float mma_row __attribute__((vector_size(32)));
 #undef VARIANT
 #endif
 
-const struct mma_kernels *mma_kernels(void) {
+static int always(void) { return 1; }
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &avx2_kernels;
+static int has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 #endif
-    return &baseline_kernels;
+
+/* Ascending: the last one that the CPU has is used. */
+static const struct { const struct mma_kernels *kernels; int (*here)(void); } sets[] = {
+    {&baseline_kernels, always},
+#if defined(__x86_64__)
+    {&avx2_kernels, has_avx2},
+#endif
+};
+static size_t chosen;
+
+int mma_use_kernels(size_t index) {
+    if (index >= sizeof sets / sizeof *sets) return ERANGE;
+    if (!sets[index].here()) return ENOSYS;
+    __atomic_store_n(&chosen, index, __ATOMIC_RELAXED);
+    return 0;
+}
+
+const struct mma_kernels *mma_kernels(void) { return sets[__atomic_load_n(&chosen, __ATOMIC_RELAXED)].kernels; }
+
+__attribute__((constructor)) static void use_the_widest(void) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+#endif
+    for (size_t i = 0; mma_use_kernels(i) != ERANGE; i++) continue;
 }

@@ -9,31 +9,27 @@
 /* Numbered as Layout in lower/matrix.py. */
 enum layout { PLAIN, TRANSPOSED, BYTES };
 
-/* Where half `part` of a lane's register stands: in row `row` of its matrix at byte `at`. */
-struct spot { uint32_t row, at; };
-
-static inline struct spot spot_of(enum layout layout, uint32_t lane, uint32_t part) {
-    const uint32_t g = lane / 4, t = lane % 4;
-    if (layout == PLAIN) return (struct spot){g, 4 * t + 2 * part};
-    return (struct spot){2 * t + part, 2 * g};
-}
-
 static void rows_of(struct ptx_warp *warp, uint32_t number, uint32_t count, uint32_t what, const uint64_t *address,
                     char **row) {
     const uint32_t lanes = count >= PTX_LANES ? UINT32_MAX : (1u << count) - 1;
     ptx_places(warp, number, lanes, what, address, row);
     if (PTX_WHAT_SPACE(what) != PTX_GENERIC) return;
-    PTX_EACH_LANE(lane, lanes) if (ptx_is_global(warp, address[lane]))
+    const uint32_t size = ((const struct ptx_launch_head *)warp->launch)->shared_size;
+    PTX_EACH_LANE(lane, lanes) if ((uint64_t)(row[lane] - (char *)warp->shared) >= size)
         ptx_fail(warp, number, PTX_ILLEGAL_ADDRESS, lane, address[lane],
-                 "a matrix instruction reaches shared memory only, and this address is one of global memory");
+                 "a matrix instruction reaches the block's shared memory only, and this address lies elsewhere");
 }
 
-/* Move one register of all lanes from or to eight rows. */
-static void move_halves(uint32_t *registers, char *const *row, enum layout layout, int store) {
+/* Move one register of all lanes from or to eight rows: row g is lanes 4g to 4g + 3. */
+static void move_rows(uint32_t *registers, char *const *row, int store) {
+    for (uint32_t g = 0; g < 8; g++, registers += 4)
+        memcpy(store ? row[g] : (char *)registers, store ? (char *)registers : row[g], 16);
+}
+
+static void move_columns(uint32_t *registers, char *const *row, int store) {
     for (uint32_t lane = 0; lane < PTX_LANES; lane++)
-        for (uint32_t part = 0; part < 2; part++) {
-            const struct spot spot = spot_of(layout, lane, part);
-            char *memory = row[spot.row] + spot.at, *own = (char *)(registers + lane) + 2 * part;
+        for (uint32_t i = 0; i < 2; i++) {
+            char *memory = row[2 * (lane % 4) + i] + lane / 4 * 2, *own = (char *)(registers + lane) + 2 * i;
             memcpy(store ? memory : own, store ? own : memory, 2);
         }
 }
@@ -46,15 +42,19 @@ static void move_bytes(uint32_t *registers, char *const *row, uint32_t step, int
         }
 }
 
-/* `count` registers of every lane; a matrix of m16n16 fills two. */
+/* `count` registers of every lane; a matrix of m16n16 fills two, and one of m16n8 is eight rows in memory. */
+static void move(uint32_t *registers, char *const *row, uint32_t count, enum layout layout, int store) {
+    for (uint32_t r = 0; r < count; r++, registers += PTX_LANES)
+        if (layout == BYTES) move_bytes(registers, row + (store ? 8 * r : r / 2 * 16 + r % 2 * 2), store ? 2 : 4, store);
+        else (layout == PLAIN ? move_rows : move_columns)(registers, row + 8 * r, store);
+}
+
 void ptx_ldmatrix(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, uint32_t count, uint32_t layout,
                   const uint64_t *address, uint32_t *registers) {
     char *row[PTX_LANES];
     if (!mma_begins(warp, number, active)) return;
     rows_of(warp, number, 8 * count, what, address, row);
-    for (uint32_t r = 0; r < count; r++, registers += PTX_LANES)
-        if (layout == BYTES) move_bytes(registers, row + r / 2 * 16 + r % 2 * 2, 4, 0);
-        else move_halves(registers, row + 8 * r, layout, 0);
+    move(registers, row, count, layout, 0);
 }
 
 void ptx_stmatrix(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, uint32_t count, uint32_t layout,
@@ -62,9 +62,7 @@ void ptx_stmatrix(struct ptx_warp *warp, uint32_t number, uint32_t active, uint3
     char *row[PTX_LANES];
     if (!mma_begins(warp, number, active)) return;
     rows_of(warp, number, 8 * count, what, address, row);
-    for (uint32_t r = 0; r < count; r++, registers += PTX_LANES)
-        if (layout == BYTES) move_bytes(registers, row + 8 * r, 2, 1);
-        else move_halves(registers, row + 8 * r, layout, 1);
+    move(registers, row, count, layout, 1);
 }
 
 /* The transpose of a matrix of b16. */
@@ -74,5 +72,5 @@ void ptx_movmatrix(struct ptx_warp *warp, uint32_t number, uint32_t active, uint
     if (!mma_begins(warp, number, active)) return;
     memcpy(from, a, sizeof from); /* row g is lanes 4g to 4g + 3 */
     for (uint32_t g = 0; g < 8; g++) row[g] = (char *)(from + 4 * g);
-    move_halves(d, row, TRANSPOSED, 0);
+    move_columns(d, row, 0);
 }

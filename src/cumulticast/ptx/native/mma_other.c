@@ -1,28 +1,49 @@
 /* mma.sync of f64, of single bits, and m8n8k4 of f16: four small matrices, eight lanes each. */
 #include <fenv.h>
+#include <math.h>
 
 #include "mma.h"
 #include "../../sim/native/half.h"
 
 /* ---- f64 */
 
-static uint64_t canonical_f64(double value) {
-    uint64_t bits = 0xfff8000000000000u;
-    if (value == value) memcpy(&bits, &value, sizeof bits);
-    return bits;
+static double quiet(double nan) {
+    uint64_t bits;
+    memcpy(&bits, &nan, sizeof bits);
+    bits |= (uint64_t)1 << 51;
+    memcpy(&nan, &bits, sizeof bits);
+    return nan;
 }
 
-void ptx_mma_double(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t code, uint64_t *d, const double *a,
+/* One step as the hardware does it with NaN: the multiplier's goes before the sum's, that before the multiplicand's. */
+static double step(double a, double b, double sum) {
+    if (b != b) return quiet(b);
+    if (sum != sum) return quiet(sum);
+    return a != a ? quiet(a) : fma(a, b, sum); /* the host's own NaN has the hardware's bits */
+}
+
+/* The processor's instructions may take operands in another order: what is not a number is done again, step by step. */
+static void repeat_nan(const double *a, const double *b, const double *c, double *d, uint32_t blocks, uint32_t halves) {
+    for (uint32_t i = 0; i < 64 * halves; i++) {
+        if (d[i] == d[i]) continue;
+        const uint32_t half = i / 64, g = i % PTX_LANES / 4, n = i % 4 * 2 + i / PTX_LANES % 2;
+        double sum = c[i];
+        for (uint32_t k = 0; k < 4 * blocks; k++)
+            sum = step(a[(halves * (k / 4) + half) * PTX_LANES + 4 * g + k % 4], b[k / 4 * PTX_LANES + 4 * n + k % 4], sum);
+        d[i] = sum;
+    }
+}
+
+void ptx_mma_double(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t code, double *d, const double *a,
                     const double *b, const double *c) {
     static const int modes[] = {[MMA_NEAREST] = FE_TONEAREST, [MMA_TO_ZERO] = FE_TOWARDZERO, [MMA_DOWN] = FE_DOWNWARD,
                                 [MMA_UP] = FE_UPWARD};
     if (!mma_begins(warp, number, active)) return;
-    const uint32_t halves = MMA_HALVES(code), mode = MMA_OPTION(code);
-    double sum[128];
+    const uint32_t halves = MMA_HALVES(code), blocks = MMA_BLOCKS(code), mode = MMA_OPTION(code);
     if (mode != MMA_NEAREST) fesetround(modes[mode]);
-    mma_kernels()->multiply_double(a, b, c, sum, MMA_BLOCKS(code), halves);
+    mma_kernels()->multiply_double(a, b, c, d, blocks, halves);
+    repeat_nan(a, b, c, d, blocks, halves);
     if (mode != MMA_NEAREST) fesetround(FE_TONEAREST);
-    for (uint32_t i = 0; i < 64 * halves; i++) d[i] = canonical_f64(sum[i]);
 }
 
 /* ---- single bits */
