@@ -13,7 +13,7 @@ from cumulticast.ptx.flow import effects, stack
 from cumulticast.ptx.flow.blocks import Block, Suspend, leaves, reachable
 from cumulticast.ptx.flow.calls import Program, assemble, function_addresses
 from cumulticast.ptx.flow.frames import lay_out
-from cumulticast.ptx.flow.lanes import VARYING, Lanes
+from cumulticast.ptx.flow.lanes import VARYING, Lanes, constants
 from cumulticast.ptx.flow.liveness import Names, live_in
 from cumulticast.ptx.flow.order import arrange
 from cumulticast.ptx.flow.writer import Writer
@@ -22,11 +22,12 @@ from cumulticast.ptx.lower import all_lowerings
 from cumulticast.ptx.lower.emitter import Emitter, Slot
 from cumulticast.ptx.lower.kernel_emitter import KernelEmitter, Places
 from cumulticast.ptx.stored import Outline, Summary
-from cumulticast.ptx.syntax import Function, Instruction, Integer, Module
+from cumulticast.ptx.syntax import Function, Instruction, Module
 
-#: Instructions whose f32 and f64 results are those of arithmetic: a NaN in them has the hardware's one pattern.
+#: Instructions whose f32 results are those of arithmetic: a NaN in them has the one pattern of the hardware. (f64 keeps
+#: the payload of a NaN, recorded on an H200.)
 ARITHMETIC = frozenset(["add", "sub", "mul", "fma", "mad", "div", "sqrt", "rcp"])
-LAZY = {"f32": "float", "f64": "double"}
+LAZY = {"f32": "float"}
 DYNAMIC_ALIGN = 16
 MOST_REGISTERS, SPARE_REGISTERS = 255, 8
 
@@ -57,7 +58,7 @@ def compile_kernel(module: Module, name: str, numbers: Mapping[str, int]) -> Com
     live = live_in(blocks)
     slots = _slots(blocks, program.registers, lanes)
     frame = lay_out(blocks, lanes, live, slots)
-    writer = Writer(KernelEmitter(slots, places, _constants(blocks)), blocks, lanes, live, frame)
+    writer = Writer(KernelEmitter(slots, places, constants(blocks)), blocks, lanes, live, frame)
     ir = writer.write(ENTRY)
     return Compiled(
         code=machine_code.object_code(ir),
@@ -129,23 +130,6 @@ def _arithmetic_of(ins: Instruction) -> str:
 
 def _only(kinds: set[str]) -> str:
     return next(iter(kinds)) if len(kinds) == 1 else ""
-
-
-def _constants(blocks: list[Block]) -> dict[str, int]:
-    """Collect the registers that are written once, by a mov of a number."""
-    found: dict[str, int] = {}
-    seen: set[str] = set()
-    for ins in _instructions(blocks):
-        names = effects.written(ins)
-        source = ins.operands[-1] if ins.operands else None
-        plain = ins.opcode == "mov" and ins.guard is None and len(names) == 1 and isinstance(source, Integer)
-        for name in names:
-            if name in seen:
-                found.pop(name, None)
-            elif plain and isinstance(source, Integer):
-                found[name] = source.value
-            seen.add(name)
-    return found
 
 
 # ---- variables

@@ -10,11 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cumulticast.ptx.flow import effects
+from cumulticast.ptx.flow.bits import Bits
 from cumulticast.ptx.flow.blocks import Block, Branch, Exit, Jump, Leave, Suspend, Table
 from cumulticast.ptx.flow.lanes import TURNING, Lanes
 from cumulticast.ptx.flow.liveness import Names
 from cumulticast.ptx.layout import FRAME_ALIGN, LANES, Reason
 from cumulticast.ptx.lower.emitter import Slot
+
+#: Registers and masks that all ways out and in may move; with more the frame is resident.
+MOST_TRAFFIC = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,9 @@ class Frame:
         Suspending block → registers written to the frame.
     needed
         Resumed block → registers read back.
+    resident
+        Whether masks and the registers that live from block to block are always in the frame. That is slower to run,
+        and the code is only as long as the kernel's text; else ways out and in write and read what they must.
     """
 
     places: dict[Block, int]
@@ -43,6 +50,7 @@ class Frame:
     size: int
     saved: dict[Block, tuple[str, ...]]
     needed: dict[Block, tuple[str, ...]]
+    resident: bool = False
 
 
 def suspends(block: Block, lanes: Lanes) -> bool:
@@ -59,7 +67,7 @@ def found_at(block: Block, lanes: Lanes) -> list[list[Block]]:
     """List, for each suspension of a block, the blocks at which lanes may be found then."""
     found: list[list[Block]] = []
     if waits_for_lanes(block, lanes):
-        found.append([block, *lanes.waiting(block)])
+        found.append(list(dict.fromkeys([block, *lanes.waiting(block)])))
     if isinstance(block.end, Suspend):
         found.append(list(dict.fromkeys([block.end.targets[0], *lanes.waiting(block)])))
     return found
@@ -74,8 +82,18 @@ def lay_out(blocks: list[Block], lanes: Lanes, live: dict[Block, Names], slots: 
     dirty = _dirty(blocks, lanes)
     saved = {block: tuple(sorted(wanted[block] & dirty[block])) for block in groups}
     needed = {b: tuple(sorted(_wanted([b, *lanes.waiting(b)], live))) for b in resumed}
+    traffic = sum(map(len, (*saved.values(), *needed.values()))) + sum(len(lanes.waiting(block)) for block in blocks)
+    if traffic > MOST_TRAFFIC:
+        return _resident(blocks, live, slots)
     at, size = _offsets(sorted(frozenset[str]().union(*wanted.values())), slots, len(places))
     return Frame(places, resumed, at, size, saved, needed)
+
+
+def _resident(blocks: list[Block], live: dict[Block, Names], slots: dict[str, Slot]) -> Frame:
+    """Lay out the frame of a kernel with so many ways out and in that what they move would fill most of its code."""
+    places = {block: number for number, block in enumerate(blocks, 1)}
+    at, size = _offsets(sorted(_wanted(blocks, live)), slots, len(places))
+    return Frame(places, tuple(blocks), at, size, {}, {}, resident=True)
 
 
 def _resumable(block: Block, blocks: list[Block], lanes: Lanes) -> bool:
@@ -117,21 +135,20 @@ def bytes_of(slot: Slot) -> int:
 
 def _dirty(blocks: list[Block], lanes: Lanes) -> dict[Block, frozenset[str]]:
     """Answer what may have changed, at the end of each block, since the warp was last resumed."""
-    written = {block: frozenset(n for ins in block.body for n in effects.written(ins)) for block in blocks}
-    out: dict[Block, frozenset[str]] = dict.fromkeys(blocks, frozenset())
-    todo = list(blocks)
-    entry: dict[Block, frozenset[str]] = dict.fromkeys(blocks, frozenset())
-    while todo:
-        block = todo.pop()
-        found = entry[block] | written[block]
-        if found == out[block] and found:
-            continue
-        out[block] = found
-        for target in direct_next(block, lanes):
-            if not found <= entry[target]:
-                entry[target] |= found
-                todo.append(target)
-    return out
+    bits = Bits(name for block in blocks for ins in block.body for name in effects.written(ins))
+    written = [bits.of(name for ins in block.body for name in effects.written(ins)) for block in blocks]
+    following = [[target.index for target in direct_next(block, lanes)] for block in blocks]
+    found = [0] * len(blocks)
+    changed = True
+    while changed:
+        changed = False
+        for index in range(len(blocks)):
+            out = found[index] | written[index]
+            for target in following[index]:
+                if out & ~found[target]:
+                    found[target] |= out
+                    changed = True
+    return {block: bits.names(found[block.index] | written[block.index]) for block in blocks}
 
 
 def direct_next(block: Block, lanes: Lanes) -> list[Block]:

@@ -20,7 +20,7 @@ from cumulticast.ptx.flow.blocks import (
     predicate_of,
 )
 from cumulticast.ptx.layout import Reason
-from cumulticast.ptx.syntax import Address, Instruction, Symbol
+from cumulticast.ptx.syntax import Address, Instruction, Integer, Register, Symbol
 
 #: The value never changes and is the warp's; it is the warp's at any time; it differs between lanes.
 INVARIANT, UNIFORM, VARYING = 0, 1, 2
@@ -33,6 +33,7 @@ PER_LANE = frozenset(
 )
 #: Results that all members of a warp have in common: only the member mask, the last operand, can make them differ.
 PER_WARP = frozenset(["vote", "redux", "activemask"])
+ALL_LANES = 0xFFFFFFFF
 #: After one of these a warp may go on with any of its waiting lanes, not only with those that were suspended.
 TURNING = frozenset((Reason.SPIN, Reason.SLEEP, Reason.BARRIER, Reason.CLUSTER))
 
@@ -54,6 +55,8 @@ class Lanes:
         self.level: dict[str, int] = {}
         self.pending = [0] * len(blocks)
         self._writers = _writers(blocks)
+        self._gathering = _bits([b for b in blocks if b.gathering])
+        self._constants = constants(blocks)
         self._barriers = _bits([b.end.targets[0] for b in blocks if _waits_at_barrier(b)])
         while self._raise_levels() | self._spread():
             pass
@@ -141,6 +144,8 @@ class Lanes:
             block = self.blocks[todo.pop()]
             for target, bits in self._next(block):
                 merged = self.pending[target] | bits & ~(1 << target)
+                if merged and self.blocks[target].gathering:  # some lanes' groups may be complete, others' not
+                    merged |= 1 << target
                 if merged != self.pending[target]:
                     self.pending[target] = merged
                     todo.add(target)
@@ -152,7 +157,18 @@ class Lanes:
         found: list[tuple[int, int]] = []
         if block.gathering and here:
             found += self._any(here, here | 1 << block.index)
+            if self._gathers_all(block):
+                # Either all lanes are here, or those that never come are forced to be done without: then they wait
+                # in blocks like this one, and the lowest of these goes first (native/block.c).
+                here &= self._gathering & -(2 << block.index) | self._barriers
         return found + self._after(block, here)
+
+    def _gathers_all(self, block: Block) -> bool:
+        """Tell whether a block waits for all lanes of the warp."""
+        members = block.body[0].operands[-1]
+        number = self._constants.get(members.name) if isinstance(members, Register) else None
+        number = members.value if isinstance(members, Integer) else number
+        return number is not None and number & ALL_LANES == ALL_LANES
 
     def _after(self, block: Block, here: int) -> list[tuple[int, int]]:
         end = block.end
@@ -228,4 +244,21 @@ def _writers(blocks: list[Block]) -> dict[str, int]:
         for ins in block.body:
             for name in effects.written(ins):
                 found[name] = found.get(name, 0) + 1
+    return found
+
+
+def constants(blocks: list[Block]) -> dict[str, int]:
+    """Collect the registers that are written once, by a mov of a number."""
+    found: dict[str, int] = {}
+    seen: set[str] = set()
+    for ins in [one for block in blocks for one in block.body]:
+        names = effects.written(ins)
+        source = ins.operands[-1] if ins.operands else None
+        plain = ins.opcode == "mov" and ins.guard is None and len(names) == 1 and isinstance(source, Integer)
+        for name in names:
+            if name in seen:
+                found.pop(name, None)
+            elif plain and isinstance(source, Integer):
+                found[name] = source.value
+            seen.add(name)
     return found

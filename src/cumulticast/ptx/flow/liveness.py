@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cumulticast.ptx.flow import effects
+from cumulticast.ptx.flow.bits import Bits
 from cumulticast.ptx.flow.blocks import Block, Suspend, Table, predicate_of
 
 Names = frozenset[str]
@@ -21,22 +22,25 @@ def uses_of_end(block: Block) -> tuple[str, ...]:
 
 def live_in(blocks: list[Block]) -> dict[Block, Names]:
     """Answer for each block the registers whose values it, or a later one, reads."""
-    gen = {block: _exposed(block) for block in blocks}
-    kill = {block: _killed(block) for block in blocks}
-    live: dict[Block, Names] = {block: frozenset() for block in blocks}
-    before: dict[Block, list[Block]] = {block: [] for block in blocks}
-    for block in blocks:
-        for target in block.targets:
-            before[target].append(block)
-    todo = list(blocks)
-    while todo:
-        block = todo.pop()
-        out: Names = frozenset[str]().union(*(live[target] for target in block.targets))
-        found = gen[block] | (out - kill[block])
-        if found != live[block]:
-            live[block] = found
-            todo.extend(before[block])
-    return live
+    exposed = [_exposed(block) for block in blocks]
+    bits = Bits(name for names in exposed for name in sorted(names))
+    gen = [bits.of(names) for names in exposed]
+    keep = [~bits.of(name for name in _killed(block) if name in bits) for block in blocks]
+    place = {block: n for n, block in enumerate(blocks)}
+    following = [[place[target] for target in block.targets] for block in blocks]
+    live = list(gen)
+    changed = True
+    while changed:
+        changed = False
+        for n in reversed(range(len(blocks))):
+            out = 0
+            for target in following[n]:
+                out |= live[target]
+            found = gen[n] | out & keep[n]
+            if found != live[n]:
+                live[n] = found
+                changed = True
+    return {block: bits.names(live[n]) for n, block in enumerate(blocks)}
 
 
 def _exposed(block: Block) -> Names:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from cumulticast.ptx.flow import effects
 from cumulticast.ptx.flow.blocks import Block, Jump, Leave, Suspend, Trap, predicate_of
 from cumulticast.ptx.layout import Reason
+from cumulticast.ptx.syntax import Instruction
 
 
 @dataclass(slots=True, eq=False)
@@ -62,18 +63,49 @@ def _kind(loop: Loop) -> Reason:
     return Reason.HANDOVER if touches else BUDGET
 
 
+LOCAL = "%local"  # stands for all of local memory: what goes through a variable there
+
+
 def _spins(loop: Loop) -> bool:
+    """Tell whether the exit of a loop depends on what others can change: as a value, or by the way it was come to."""
     tainted: set[str] = set()
-    instructions = [ins for block in loop.members for ins in block.body]
+    chosen: set[Block] = set()  # blocks that lanes come to or not, as a tainted value decides
     while True:
-        before = len(tainted)
-        for ins in instructions:
-            if effects.watches(ins) or not tainted.isdisjoint(effects.read(ins)):
-                tainted.update(effects.written(ins))
-        if len(tainted) == before:
+        before = len(tainted), len(chosen)
+        for block in loop.members:
+            for ins in block.body:
+                if block in chosen or effects.watches(ins) or not tainted.isdisjoint(_sources(ins)):
+                    tainted.update(effects.written(ins) or ((LOCAL,) if "local" in ins.modifiers else ()))
+            if predicate_of(block.end) in tainted:
+                chosen |= _chosen_by(block, loop)
+        if (len(tainted), len(chosen)) == before:
             break
     exits = (b for b in loop.members if isinstance(b.end, Leave | Trap) or not loop.members.issuperset(b.targets))
-    return any(predicate_of(block.end) in tainted for block in exits)
+    return any(block in chosen or predicate_of(block.end) in tainted for block in exits)
+
+
+def _sources(ins: Instruction) -> tuple[str, ...]:
+    found = effects.read(ins)
+    if ins.guard is not None:
+        found = (*found, ins.guard.name)
+    return (*found, LOCAL) if ins.opcode == "ld" and "local" in ins.modifiers else found
+
+
+def _chosen_by(block: Block, loop: Loop) -> set[Block]:
+    """Collect what can be come to, in one round of a loop, from some targets of a branch and not from all."""
+    ways = [_ahead(target, loop) for target in block.targets if target in loop.members]
+    return set[Block]().union(*ways) - ways[0].intersection(*ways[1:]) if len(ways) > 1 else set()
+
+
+def _ahead(start: Block, loop: Loop) -> set[Block]:
+    found = {start} - {loop.header}
+    todo = list(found)
+    while todo:
+        for target in todo.pop().targets:
+            if target in loop.members and target is not loop.header and target not in found:
+                found.add(target)
+                todo.append(target)
+    return found
 
 
 # ---- weak topological order

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cumulticast.ptx import layout
 from cumulticast.ptx.flow.blocks import Block, Suspend
-from cumulticast.ptx.flow.frames import Frame, found_at, waits_for_lanes
+from cumulticast.ptx.flow.frames import Frame, found_at
 from cumulticast.ptx.flow.lanes import Lanes
 from cumulticast.ptx.flow.order import BUDGET
 from cumulticast.ptx.layout import Reason
@@ -39,12 +39,11 @@ class Suspensions:
         """Write what the function begins with: rooms, and where it goes on."""
         em = self.em
         em.entry.append("  %active = alloca i32")
-        em.entry += [f"  %m{block.index} = alloca i32" for block in self.blocks]
-        for name, slot in em.slots.items():
-            kind = slot.kind if slot.uniform else f"<{LANES} x {slot.kind}>"
-            em.entry.append(f"  {em.register(name)} = alloca {kind}, align 64")
-        for block in self.blocks:
-            em.do(f"store i32 0, ptr %m{block.index}")
+        em.entry += [f"  %m{block.index} = {self._room_of_mask(block)}" for block in self.blocks]
+        em.entry += [f"  {em.register(name)} = {self._room_of(name)}" for name in em.slots]
+        if not self.frame.resident:
+            for block in self.blocks:
+                em.do(f"store i32 0, ptr %m{block.index}")
         cases = " ".join(f"i32 {self.frame.places[b]}, label %r{b.index}" for b in self.frame.resumed)
         em.do(f"switch i32 %resume, label %start [ {cases} ]")
         em.label("start")
@@ -53,10 +52,24 @@ class Suspensions:
         for block in self.frame.resumed:
             self._resume(block)
 
+    def _room_of_mask(self, block: Block) -> str:
+        if self.frame.resident:
+            return _in_frame(4 * self.frame.places[block])
+        return "alloca i32"
+
+    def _room_of(self, name: str) -> str:
+        slot = self.em.slots[name]
+        if self.frame.resident and name in self.frame.at:
+            return _in_frame(self.frame.at[name])
+        return f"alloca {slot.kind if slot.uniform else f'<{LANES} x {slot.kind}>'}, align 64"
+
     def _resume(self, block: Block) -> None:
         em = self.em
         em.label(f"r{block.index}")
-        for other in [block, *self.lanes.waiting(block)]:
+        if self.frame.resident:
+            em.do(f"br label %e{block.index}")
+            return
+        for other in dict.fromkeys([block, *self.lanes.waiting(block)]):
             if other in self.frame.places:
                 place = self.mask_place(other)
                 em.do(f"store i32 {em.emit(f'load i32, ptr {place}')}, ptr %m{other.index}")
@@ -71,7 +84,7 @@ class Suspensions:
 
     def frame_place(self, offset: int) -> str:
         """Answer an address in the frame."""
-        return self.em.emit(f"getelementptr i8, ptr %warp, i64 {layout.FRAME_AT + offset}")
+        return self.em.emit(_in_frame(offset))
 
     def mask_place(self, block: Block) -> str:
         """Answer where the frame keeps the lanes that wait at a place."""
@@ -116,10 +129,11 @@ class Suspensions:
     def _out(self, block: Block, found: list[Block], at: Block, active: str, reason: Reason) -> None:
         """Leave: the active lanes go on at ``at``; the masks of all blocks in ``found`` are already in their rooms."""
         em = self.em
-        for other in found:
-            em.do(f"store i32 {em.emit(f'load i32, ptr %m{other.index}')}, ptr {self.mask_place(other)}")
-        for name in self.frame.saved[block]:
-            self._write(name)
+        if not self.frame.resident:
+            for other in found:
+                em.do(f"store i32 {em.emit(f'load i32, ptr %m{other.index}')}, ptr {self.mask_place(other)}")
+            for name in self.frame.saved[block]:
+                self._write(name)
         self.put("next", str(self.frame.places[at]))
         self.put("waiting", active)
         em.do(f"ret i32 {reason.value}")
@@ -178,25 +192,32 @@ class Suspensions:
 
     # ---- waiting for lanes of the same warp
 
-    def gather(self, block: Block, active: str) -> None:
-        """Wait until all members that have not ended are here, unless the scheduler says that they never come."""
+    def gather(self, block: Block, active: str) -> str:
+        """Let those lanes go on whose members have all come or ended, or never come, as the scheduler says.
+
+        Answers these lanes; the others wait on. With none the warp is left.
+        """
         em = self.em
         em.active = active
         em.vector = True
-        mask = em.emit(f"bitcast i32 {active} to <{LANES} x i1>")
-        wanted = em.select(mask, "i32", em.get(block.body[0].operands[-1], "i32"), em.const("i32", 0))
-        em.declare(f"i32 @llvm.vector.reduce.or.v{LANES}i32(<{LANES} x i32>)")
-        members = em.emit(f"call i32 @llvm.vector.reduce.or.v{LANES}i32(<{LANES} x i32> {wanted})")
-        there = em.emit(f"and i32 {members}, {em.field('lanes')}")
-        missing = em.emit(f"and i32 {there}, {em.emit(f'xor i32 {active}, -1')}")
-        forced = em.emit(f"icmp ne i32 {em.field('force')}, 0")
-        complete = em.emit(f"or i1 {forced}, {em.emit(f'icmp eq i32 {missing}, 0')}")
+        elsewhere = em.emit(f"and i32 {em.field('lanes')}, {em.emit(f'xor i32 {active}, -1')}")
+        missing = em.op("and", "i32", em.get(block.body[0].operands[-1], "i32"), em.splat("i32", elsewhere))
+        complete = em.compare("icmp", "eq", "i32", missing, em.const("i32", 0))
+        forced = em.field("force")
+        able = em.emit(f"or i32 {em.emit(f'bitcast <{LANES} x i1> {complete} to i32')}, {forced}")
+        going = em.emit(f"and i32 {active}, {able}")
+        staying = em.emit(f"xor i32 {active}, {going}")
+        em.do(f"store i32 {staying}, ptr %m{block.index}")
         go, stay = em.name()[1:], em.name()[1:]
-        em.do(f"br i1 {complete}, label %{go}, label %{stay}")
+        em.do(f"br i1 {em.emit(f'icmp ne i32 {going}, 0')}, label %{go}, label %{stay}")
         em.label(stay)
-        self.put("member_mask", members)
-        em.do(f"store i32 {active}, ptr %m{block.index}")
-        assert waits_for_lanes(block, self.lanes)
         self._out(block, found_at(block, self.lanes)[0], block, active, Reason.WARP)
         em.label(go)
-        self.put("force", "0")
+        self.put("passed", "1")
+        self.put("force", em.emit(f"and i32 {forced}, {em.emit(f'xor i32 {going}, -1')}"))
+        return going
+
+
+def _in_frame(offset: int) -> str:
+    """Write the address of something in the frame."""
+    return f"getelementptr i8, ptr %warp, i64 {layout.FRAME_AT + offset}"

@@ -24,7 +24,6 @@ from cumulticast.ptx.lower.emitter import LANES, lowering
 from cumulticast.ptx.lower.kernel_emitter import KernelEmitter
 from cumulticast.ptx.syntax import Instruction, Integer, Operand, Register
 
-
 #: Masks that are looked at one by one; more are looked through by the runtime.
 SHORT_CHAIN = 6
 

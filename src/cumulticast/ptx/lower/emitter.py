@@ -270,7 +270,7 @@ class Emitter:
             return self.shaped(slot.kind, self.emit(f"load {slot.kind}, ptr {self.register(name)}"))
         if not self.vector:
             raise AssertionError(f"{name} differs between lanes and is read by a uniform instruction")
-        return self.emit(f"load <{LANES} x {slot.kind}>, ptr {self.register(name)}")
+        return self.emit(f"load <{LANES} x {slot.kind}>, ptr {self.register(name)}, align {alignment(slot)}")
 
     def _get_integer(self, value: int, kind: str) -> str:
         if kind in BITS_OF:
@@ -353,9 +353,14 @@ class Emitter:
             self.vector = False
             return
         if self.mask is not None and (self.guarded or name in self.blend):
-            old = self.emit(f"load <{LANES} x {slot.kind}>, ptr {self.register(name)}")
+            old = self.emit(f"load <{LANES} x {slot.kind}>, ptr {self.register(name)}, align {alignment(slot)}")
             value = self.select(self.mask, slot.kind, value, old)
-        self.do(f"store <{LANES} x {slot.kind}> {value}, ptr {self.register(name)}")
+        self.do(f"store <{LANES} x {slot.kind}> {value}, ptr {self.register(name)}, align {alignment(slot)}")
+
+
+def alignment(slot: Slot) -> int:
+    """Answer how a register of all lanes is aligned at least, in bytes: as in a frame."""
+    return min(layout.FRAME_ALIGN, max(1, int(slot.kind[1:]) * LANES // 8))
 
 
 Lowering = Callable[[Emitter, Instruction], None]

@@ -39,7 +39,7 @@ static void begin_warp(const struct ptx_run *run, struct warp_slot *slot, const 
     }
     warp->cluster_ctarank = first->cluster_ctarank;
     warp->force = 0;
-    slot->resume = 0;
+    slot->resume = slot->stuck = 0;
     slot->state = WARP_READY;
 }
 
@@ -67,14 +67,21 @@ static uint32_t living(const struct ptx_block *block) {
     return threads;
 }
 
-static void wake(struct warp_slot *slot, uint32_t places, uint32_t what) {
-    for (uint32_t place = places; place-- > 1;) {
+/* Let the lanes go on that wait for something; answer whether there were any. A warp that is ready goes on where it was
+ * going to: its code finds these lanes as well. */
+static bool wake(struct warp_slot *slot, uint32_t places, uint32_t what) {
+    bool any = false;
+    for (uint32_t place = 1; place < places; place++) {
         if (!slot->parked[place] || slot->parked_for[place] != what) continue;
+        any = true;
         slot->pending[place] |= slot->parked[place];
         slot->parked[place] = 0;
+        if (slot->state == WARP_READY) continue;
         slot->resume = place;
         slot->state = WARP_READY;
     }
+    slot->stuck = 0;
+    return any;
 }
 
 static uint32_t barrier_result(const struct barrier *barrier) {
@@ -93,8 +100,7 @@ static bool barrier_check(struct ptx_block *block, uint32_t id) {
     uint32_t result = barrier_result(barrier), reduces = barrier->operation;
     for (uint32_t i = 0; i < run->warps; i++) {
         struct warp_slot *slot = &block->warps[i];
-        wake(slot, run->launch.places, id);
-        if (reduces) slot->warp->barrier_value = result;
+        if (wake(slot, run->launch.places, id) && reduces) slot->warp->barrier_value = result;
     }
     memset(barrier, 0, sizeof *barrier);
     block->waiting_barriers &= ~(1u << id);
@@ -192,6 +198,31 @@ static bool waits_for_cluster(struct ptx_block *block, struct warp_slot *slot) {
     return true;
 }
 
+/* Lanes wait for others of their warp. These may be elsewhere and get a turn, or be held by a barrier. When all that
+ * can go on have been found waiting so, they are let go: their members stand at other instructions like this one
+ * (__syncwarp() in both arms of a branch), or never come. Answer whether the turn was progress. */
+static bool wait_for_lanes(struct warp_slot *slot, uint32_t places) {
+    struct ptx_warp *warp = slot->warp;
+    uint32_t standing = 0, held = 0, waiting = 0;
+    for (uint32_t place = 1; place < places; place++) {
+        standing += slot->pending[place] != 0;
+        waiting |= slot->pending[place];
+        held |= slot->parked[place];
+    }
+    if (slot->stuck < standing) {
+        turn_to_next(slot, places, warp->next);
+        return !slot->stuck;
+    }
+    slot->stuck = 0;
+    if (held) {
+        slot->state = WARP_WAITS;
+        return false;
+    }
+    warp->force = waiting;
+    turn_to_next(slot, places, 0);
+    return true;
+}
+
 /* Do what a warp asked for when it stopped; answer whether that was progress. */
 static bool serve(struct ptx_block *block, struct warp_slot *slot, uint32_t reason) {
     struct ptx_warp *warp = slot->warp;
@@ -201,12 +232,13 @@ static bool serve(struct ptx_block *block, struct warp_slot *slot, uint32_t reas
     case PTX_HANDOVER:
         return true;
     case PTX_ARRIVE:
-        barrier_check(block, arrive(block, warp));
+        barrier_check(block, arrive(block, warp)); /* the warp is ready: it goes on at `next`, whomever that wakes */
         return true;
     case PTX_BARRIER: {
         uint32_t id = arrive(block, warp);
         park(slot, id);
-        if (!barrier_check(block, id)) settle(block, slot);
+        settle(block, slot);
+        barrier_check(block, id);
         return true;
     }
     case PTX_CLUSTER_ARRIVE:
@@ -218,9 +250,7 @@ static bool serve(struct ptx_block *block, struct warp_slot *slot, uint32_t reas
         if (waits_for_cluster(block, slot)) settle(block, slot);
         return true;
     case PTX_WARP:
-        if (!turn_to_next(slot, places, warp->next)) warp->force = 1;
-        else warp->force = slot->resume == warp->next;
-        return true;
+        return wait_for_lanes(slot, places);
     case PTX_DONE:
         warp->next = 0;
         settle(block, slot);
@@ -233,10 +263,12 @@ static bool serve(struct ptx_block *block, struct warp_slot *slot, uint32_t reas
 
 static bool warp_turn(struct ptx_block *block, struct warp_slot *slot) {
     struct ptx_warp *warp = slot->warp;
-    uint32_t lanes = warp->lanes;
+    uint32_t lanes = warp->lanes, from = slot->resume;
     warp->budget = ROUNDS;
+    warp->passed = 0;
     turn_now->warp = warp;
-    uint32_t reason = ((ptx_code *)block->group->run->launch.code)(warp, slot->resume);
+    uint32_t reason = ((ptx_code *)block->group->run->launch.code)(warp, from);
+    slot->stuck = reason == PTX_WARP && warp->next == from && !warp->passed ? slot->stuck + 1 : 0;
     bool moved = serve(block, slot, reason);
     if (warp->lanes != lanes) lanes_went(block);
     return moved;
@@ -269,4 +301,12 @@ bool block_pass(struct ptx_block *block) {
     for (uint32_t i = 0; i < run->warps && !atomic_load_explicit(&run->stopped, memory_order_relaxed); i++)
         if (block->warps[i].state == WARP_READY) moved |= warp_turn(block, &block->warps[i]);
     return moved;
+}
+
+/* The lowest place at which lanes wait, 0 when there is none. */
+uint32_t ptx_lowest_place(const struct ptx_warp *warp, uint32_t places) {
+    const uint32_t *pending = (const uint32_t *)((const char *)warp + PTX_FRAME_AT);
+    for (uint32_t place = 1; place < places; place++)
+        if (pending[place]) return place;
+    return 0;
 }
