@@ -228,7 +228,8 @@ def await_op(
 def await_stream(process: Process, thread: int, stream: Stream) -> None:
     """Wait until all that a stream has been given is done, and refuse if its context has failed by then."""
     if stream.context.queues is not None:
-        await_op(process, thread, stream.value, lambda: joined(stream))
+        if stream.context.queues.busy:
+            await_op(process, thread, stream.value, lambda: joined(stream))
         stream.context.queues.check()
 
 
@@ -241,7 +242,8 @@ def await_end(process: Process, thread: int, context: Context) -> None:
 def await_context(process: Process, thread: int, context: Context) -> None:
     """Likewise for all work of a context."""
     if context.queues is not None:
-        await_op(process, thread, context.value, lambda: context_joined(context))
+        if context.queues.busy:
+            await_op(process, thread, context.value, lambda: context_joined(context))
         context.queues.check()
 
 
