@@ -14,6 +14,8 @@ NO_DESTINATION = frozenset(
 CARRY = "%cc"
 #: A lane must not go on before the other lanes of its member mask are there.
 GATHERING = frozenset(("shfl", "vote", "match", "redux", "elect"))
+#: The same, and all lanes are members.
+WHOLE_WARP = frozenset(("mma", "ldmatrix", "stmatrix", "movmatrix"))
 WATCHING = frozenset(("volatile", "relaxed", "acquire", "acq_rel", "mmio", "try_wait", "test_wait"))
 OTHER_SPACES = frozenset(
     ("shared", "local", "param", "const", "shared::cta", "shared::cluster", "param::entry", "param::func")
@@ -72,7 +74,7 @@ def read(ins: Instruction) -> tuple[str, ...]:
 
 def gathers(ins: Instruction) -> bool:
     """Tell whether lanes wait for others of their warp at this instruction."""
-    return (ins.opcode in GATHERING and "sync" in ins.modifiers) or (
+    return (ins.opcode in GATHERING | WHOLE_WARP and "sync" in ins.modifiers) or (
         ins.opcode in ("bar", "barrier") and "warp" in ins.modifiers
     )
 

@@ -165,6 +165,8 @@ class Lanes:
 
     def _gathers_all(self, block: Block) -> bool:
         """Tell whether a block waits for all lanes of the warp."""
+        if block.body[0].opcode in effects.WHOLE_WARP:
+            return True
         members = block.body[0].operands[-1]
         number = self._constants.get(members.name) if isinstance(members, Register) else None
         number = members.value if isinstance(members, Integer) else number

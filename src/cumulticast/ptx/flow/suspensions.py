@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cumulticast.ptx import layout
+from cumulticast.ptx.flow import effects
 from cumulticast.ptx.flow.blocks import Block, Suspend
 from cumulticast.ptx.flow.frames import Frame, found_at
 from cumulticast.ptx.flow.lanes import Lanes
@@ -201,7 +202,7 @@ class Suspensions:
         em.active = active
         em.vector = True
         elsewhere = em.emit(f"and i32 {em.field('lanes')}, {em.emit(f'xor i32 {active}, -1')}")
-        missing = em.op("and", "i32", em.get(block.body[0].operands[-1], "i32"), em.splat("i32", elsewhere))
+        missing = em.op("and", "i32", _members(em, block.body[0]), em.splat("i32", elsewhere))
         complete = em.compare("icmp", "eq", "i32", missing, em.const("i32", 0))
         forced = em.field("force")
         able = em.emit(f"or i32 {em.emit(f'bitcast <{LANES} x i1> {complete} to i32')}, {forced}")
@@ -221,3 +222,8 @@ class Suspensions:
 def _in_frame(offset: int) -> str:
     """Write the address of something in the frame."""
     return f"getelementptr i8, ptr %warp, i64 {layout.FRAME_AT + offset}"
+
+
+def _members(em: KernelEmitter, ins: Instruction) -> str:
+    """Answer the member mask of a gathering instruction, i32 for each lane."""
+    return em.const("i32", -1) if ins.opcode in effects.WHOLE_WARP else em.get(ins.operands[-1], "i32")
