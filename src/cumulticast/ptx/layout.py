@@ -58,8 +58,8 @@ WARP: tuple[Field, ...] = (
     ("barrier_threads", "u32", 1),  # 0: all threads of the block
     ("barrier_op", "u32", 1),  # 0 none, 1 popc, 2 and, 3 or
     ("barrier_value", "u32", 1),  # in: lanes whose predicate holds; out: the result
-    ("member_mask", "u32", 1),
-    ("force", "u32", 1),  # lanes that never come are waited for no longer
+    ("passed", "u32", 1),  # lanes have come together at an instruction with a member mask
+    ("force", "u32", 1),  # lanes that wait no longer for others, which never come
     ("sleep_ns", "u32", 1),
     ("ctaid", "u32", 3),
     ("cluster_ctarank", "u32", 1),
@@ -87,6 +87,8 @@ LAUNCH: tuple[Field, ...] = (
     ("explicit_cluster", "u32", 1),
 )
 
+#: What a warp may spend on rounds of loops before it hands over.
+ROUNDS = 4096
 RIGHTS_SHIFT = 21
 RIGHT_READ, RIGHT_WRITE, RIGHT_MULTICAST, RIGHT_MIXED = 1, 2, 4, 8
 STRUCTURES = {"ptx_warp": WARP, "ptx_launch_head": LAUNCH}
@@ -124,6 +126,7 @@ def header() -> str:
         ("FRAME_AT", FRAME_AT),
         ("FRAME_ALIGN", FRAME_ALIGN),
         ("RIGHTS_SHIFT", RIGHTS_SHIFT),
+        ("ROUNDS", ROUNDS),
     ):
         lines.append(f"#define PTX_{name} {value}")
     for name in ("READ", "WRITE", "MULTICAST", "MIXED"):

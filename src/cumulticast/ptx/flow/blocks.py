@@ -98,10 +98,14 @@ class Trap(End):
 
 @dataclass(slots=True, eq=False)
 class Suspend(End):
-    """The warp's code returns to the scheduler; the lanes go on at the target."""
+    """The warp's code returns to the scheduler; the lanes go on at the target.
+
+    ``cost`` is what a round of a loop takes of the warp's budget of rounds.
+    """
 
     reason: Reason = Reason.HANDOVER
     ins: Instruction | None = None
+    cost: int = 1
 
     @property
     def whole(self) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from cumulticast.ptx.flow import effects
 from cumulticast.ptx.flow.blocks import Block, Jump, Leave, Suspend, Trap, predicate_of
-from cumulticast.ptx.layout import Reason
+from cumulticast.ptx.layout import ROUNDS, Reason
 from cumulticast.ptx.syntax import Instruction
 
 
@@ -40,27 +40,25 @@ def _latch(loop: Loop) -> Block:
     for block in loop.members:
         if loop.header in block.targets:
             block.end.retarget(loop.header, latch)
-    reason = _kind(loop)
-    latch.end = Suspend((loop.header,), reason=reason)
+    latch.end = Suspend((loop.header,), reason=Reason.SPIN if _spins(loop) else BUDGET, cost=_cost(loop))
     return latch
 
 
 # ---- what a loop does
 
 
-BUDGET = Reason.WAIT  # marks, in a latch, a loop that hands over only after many rounds
+BUDGET = Reason.WAIT  # marks, in a latch, a loop that hands over only after some rounds
+MEMORY_ROUNDS = 2
 
 
-def _kind(loop: Loop) -> Reason:
-    """Tell why the latch of a loop hands over.
+def _cost(loop: Loop) -> int:
+    """Tell what a round takes of the warp's budget.
 
-    A loop spins when its exit depends on a value that others can change. A loop that walks through memory hands over
-    every time, so that the warps walk side by side, as on a GPU. Any other has a budget of rounds.
+    A loop that walks through memory hands over after few rounds, so that the warps walk side by side, as on a GPU: that
+    is worth more than the time it takes. Any other only must not keep others from running for ever.
     """
-    if _spins(loop):
-        return Reason.SPIN
     touches = any(effects.touches_memory(ins) for block in loop.members for ins in block.body)
-    return Reason.HANDOVER if touches else BUDGET
+    return ROUNDS // MEMORY_ROUNDS if touches else 1
 
 
 LOCAL = "%local"  # stands for all of local memory: what goes through a variable there

@@ -144,23 +144,23 @@ class Suspensions:
         target = end.targets[0]
         reason = end.reason
         if reason is BUDGET and end.ins is None:
-            self._spend(block, target, active, writer)
+            self._spend(block, end, active, writer)
             reason = Reason.HANDOVER
         elif end.ins is not None:
             self._describe(end.ins, reason)
         writer.add(target, active)
         self._out(block, found_at(block, self.lanes)[-1], target, active, reason)
 
-    def _spend(self, block: Block, target: Block, active: str, writer: Writer) -> None:
+    def _spend(self, block: Block, end: Suspend, active: str, writer: Writer) -> None:
         """Go round at once while the budget lasts."""
         em = self.em
         place = self.place_of("budget")
-        left = em.emit(f"sub i32 {em.emit(f'load i32, ptr {place}')}, 1")
+        left = em.emit(f"sub i32 {em.emit(f'load i32, ptr {place}')}, {end.cost}")
         em.do(f"store i32 {left}, ptr {place}")
         again, out = em.name()[1:], em.name()[1:]
         em.do(f"br i1 {em.emit(f'icmp sgt i32 {left}, 0')}, label %{again}, label %{out}")
         em.label(again)
-        writer.go(block, target, active)
+        writer.go(block, end.targets[0], active)
         em.label(out)
 
     def _describe(self, ins: Instruction, reason: Reason) -> None:

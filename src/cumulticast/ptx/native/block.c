@@ -264,7 +264,7 @@ static bool serve(struct ptx_block *block, struct warp_slot *slot, uint32_t reas
 static bool warp_turn(struct ptx_block *block, struct warp_slot *slot) {
     struct ptx_warp *warp = slot->warp;
     uint32_t lanes = warp->lanes, from = slot->resume;
-    warp->budget = ROUNDS;
+    warp->budget = PTX_ROUNDS;
     warp->passed = 0;
     turn_now->warp = warp;
     uint32_t reason = ((ptx_code *)block->group->run->launch.code)(warp, from);

@@ -26,6 +26,13 @@ static uint32_t threads_at_hand(void) {
 static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static uint64_t most(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
+/* How many blocks the device could hold at once, or a larger one. */
+static uint64_t fitting(const struct ptx_run *run) {
+    const struct ptx_launch_head *head = &run->launch.head;
+    uint32_t threads = head->ntid[0] * head->ntid[1] * head->ntid[2];
+    return most(head->smcount, 160) * least(32, 2048 / threads);
+}
+
 /* Decide how many blocks a group is given, and how many of them are resident at once. */
 void plan(struct ptx_run *run) {
     const struct ptx_launch *launch = &run->launch;
@@ -46,7 +53,7 @@ void plan(struct ptx_run *run) {
     }
     run->share = (uint32_t)up(most(run->share, 1), run->cluster);
     run->slots = (uint32_t)up(most(run->slots, 1), run->cluster);
-    run->most_resident = launch->cooperative ? UINT32_MAX : (uint32_t)most(threads * 4, 65536u / run->slots);
+    run->most_resident = launch->cooperative ? UINT32_MAX : (uint32_t)most(threads * 4, fitting(run) / run->slots + 1);
 }
 
 static void prepare_warp(struct ptx_block *block, uint32_t number) {

@@ -2,7 +2,7 @@
  *
  * A thread's turn: a group that can go on, else new blocks, else a group in which nothing moved before. So a block that
  * spins on what a later block writes gives way to it. Every fourth turn the idle groups come first: what they wait for
- * may be there. */
+ * may be there. Now and then new blocks come first: a loop that is not seen to spin may wait for them. */
 #define _GNU_SOURCE
 #include "run.h"
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #endif
 
 #define SLICE 200000 /* ns of a turn */
-enum { TRIES_OF_IDLE = 4 };
+enum { TRIES_OF_IDLE = 4, TRIES_OF_NEW = 64 };
 
 /* ---- queues ----------------------------------------------------------------------------------------------------- */
 
@@ -52,6 +52,7 @@ static struct group *begin_more(struct ptx_run *run) {
 static struct group *next_group(struct ptx_run *run) {
     struct group *group = NULL;
     if (++run->turns % TRIES_OF_IDLE == 0) group = take(&run->idle, &run->idle_last);
+    if (!group && run->turns % TRIES_OF_NEW == 1) group = begin_more(run);
     if (!group) group = take(&run->ready, &run->ready_last);
     if (!group) group = begin_more(run);
     if (!group) group = take(&run->idle, &run->idle_last);

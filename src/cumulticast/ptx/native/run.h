@@ -8,7 +8,7 @@
 
 #include "runtime.h"
 
-enum { BARRIERS = 16, NO_BARRIER = 0, ROUNDS = 1 << 12 };
+enum { BARRIERS = 16, NO_BARRIER = 0 };
 #define FOR_CLUSTER BARRIERS /* what lanes of barrier.cluster.wait wait for */
 
 enum warp_state { WARP_READY, WARP_WAITS, WARP_DONE };
@@ -21,6 +21,7 @@ struct warp_slot {
     uint32_t resume;
     enum warp_state state;
     uint32_t cluster_phase;
+    uint32_t stuck; /* turns in a row that ended where they began: at lanes that wait for others of their warp */
 };
 
 struct barrier {
