@@ -200,7 +200,8 @@ class Lanes:
         if not here:
             return [(mark.bit_length() - 1, 0)]
         if end.reason not in TURNING:
-            return [(mark.bit_length() - 1, here)]
+            again = self._lowest(here | mark, mark) if end.reason is Reason.WAIT else []  # most rounds are not left
+            return [*again, (mark.bit_length() - 1, here)]
         together = here | mark
         if end.whole:  # it ends when all lanes wait at barriers
             return [*self._any(here, together), (mark.bit_length() - 1, here & self._barriers)]
