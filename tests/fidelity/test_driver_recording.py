@@ -39,7 +39,6 @@ for asked in (pointers.ATTRIBUTES, pointers.MOST):
 driver_probe.work({group!r})
 """
 
-NO_CAPTURE = "captures are not simulated"
 NO_EXPORT = "export of pools is not simulated"
 #: Steps that are not expected to agree, each with its reason.
 DECLARED = {
@@ -48,10 +47,6 @@ DECLARED = {
     "pools.export.default": NO_EXPORT,
     "streams.copy_attributes": "stream attributes are not simulated",
     "streams.attach": "attaching managed memory is not simulated",
-    **{
-        f"streams.capture.{step}": NO_CAPTURE
-        for step in ("begin", "capturing", "query", "capturing.after", "end", "null")
-    },
     **{
         f"pools_made.export.{pool}{form}": NO_EXPORT
         for pool in ("plain", "fd", "fabric", "host_numa", "host", "most")

@@ -17,7 +17,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn, ParamSpec
 
 from cumulticast.libcuda.table import Entry
-from cumulticast.rules import Rule, broken, contexts, general
+from cumulticast.rules import Rule, broken, captures, contexts, general
+from cumulticast.sim.captures import forbid_unsafe
 from cumulticast.sim.driver import Driver
 from cumulticast.sim.entry import HANDLERS, Handler
 
@@ -32,6 +33,8 @@ def source(entry: Entry, handler: Handler) -> str:
         name = handler.function.__name__
         raise TypeError(f"{entry.symbol}: {name} takes {handler.inputs} inputs, the call has {len(inputs)}")
     lines = [f'now.call = call = "{entry.symbol}"', *_injections(handler)]
+    if entry.plain in captures.UNSAFE:
+        lines.append("process.captures.active and forbid_unsafe(process, thread)")
     lines.append(f"return handler({', '.join([*handler.injected, *inputs])})")
     if handler.locked:
         lines = ["with lock:", *(f"    {line}" for line in lines)]
@@ -66,6 +69,7 @@ def make(entry: Entry, driver: Driver) -> Function:
         "driver": driver,
         "now": driver.now,
         "lock": driver.lock,
+        "forbid_unsafe": forbid_unsafe,
         "not_initialised": raiser(general.initialized, False),
         "no_context": raiser(contexts.context_current, False),
     }

@@ -2,7 +2,8 @@
 
 Files are ordered by subject and codes by the hundred: MC0 general, MC1 devices, MC2 multicast objects and
 teams, MC3 binding, MC4 unbinding and granularity, MC5 multicast mappings, MC6 sharing, MC7 memory, MC8
-addresses, access and lifetime, MC9 contexts, pointers, copies, streams and pools, MC10 modules, MC11 launches.
+addresses, access and lifetime, MC9 contexts, pointers, copies, streams and pools, MC10 modules, MC11 launches,
+MC12 graphs and captures.
 `unenforced` lists what no rule enforces, and why.
 """
 
@@ -11,11 +12,13 @@ from . import (
     address_space,
     binding,
     bound_memory,
+    captures,
     contexts,
     copies,
     devices,
     general,
     granularity,
+    graphs,
     launch,
     lifetime,
     mapping,
@@ -54,12 +57,14 @@ __all__ = [
     "binding",
     "bound_memory",
     "broken",
+    "captures",
     "contexts",
     "copies",
     "devices",
     "find",
     "general",
     "granularity",
+    "graphs",
     "launch",
     "lifetime",
     "mapping",

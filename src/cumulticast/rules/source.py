@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Recording = Literal["vmm", "driver", "peer", "kernels"]
+Recording = Literal["vmm", "driver", "peer", "kernels", "graphs"]
 Origin = Literal["kernel driver", "programming guide", "PTX ISA", "cuda.h", "public report", "settled here"]
 
 

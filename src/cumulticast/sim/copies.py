@@ -10,13 +10,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from cumulticast.rules import Refused, Status, copies, general, multicast_access
 from cumulticast.sim import native
 from cumulticast.sim.contexts import Context
-from cumulticast.sim.process import Process
 from cumulticast.sim.regions import READWRITE, Region, access_at, region_at
 from cumulticast.sim.streams import Stream, await_stream, enqueue
+
+if TYPE_CHECKING:
+    from cumulticast.sim.process import Process
 
 READ = 1
 

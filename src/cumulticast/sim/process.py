@@ -9,8 +9,10 @@ from cumulticast.rules import Refused, Rule, Status, lifetime, memory, sharing, 
 from cumulticast.sim import spare, trouble
 from cumulticast.sim.address_space import AddressSpace, Mapping
 from cumulticast.sim.backing import Backing
+from cumulticast.sim.captures import Captures
 from cumulticast.sim.contexts import Contexts
 from cumulticast.sim.detached import Detached, Place
+from cumulticast.sim.graphs import Graphs
 from cumulticast.sim.handles import Handle, Handles
 from cumulticast.sim.heap import Heap
 from cumulticast.sim.libraries import Libraries
@@ -51,6 +53,8 @@ class Process:
         self.heap = Heap(self)
         self.pools = Pools(self)
         self.streams = Streams()
+        self.graphs = Graphs()
+        self.captures = Captures()
         self.modules = Modules(self)
         self.libraries = Libraries(self)
         self.linkers = Linkers()

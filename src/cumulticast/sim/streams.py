@@ -17,6 +17,7 @@ from cumulticast.sim.engine import Engine, OnFault, Op, Queue, Queues
 from cumulticast.sim.entry import Wait
 
 if TYPE_CHECKING:
+    from cumulticast.sim.captures import Capture, Mark
     from cumulticast.sim.process import Process
 
 FIRST_STREAM = 0x7374_0000_0000
@@ -40,6 +41,17 @@ class Stream:
     flags: int = 0
     priority: int = 0
     queue: Queue | None = None
+    capture: Capture | None = None
+
+    @property
+    def legacy(self) -> bool:
+        """Whether it is a context's legacy default stream."""
+        return self.value == LEGACY
+
+    @property
+    def blocking(self) -> bool:
+        """Whether the legacy stream and it wait for each other."""
+        return self.kind == 1
 
     @property
     def kind(self) -> int:
@@ -65,6 +77,8 @@ class Event:
         When (time.perf_counter_ns), if that is known already; None: never, or not done yet.
     op
         What it was recorded as, if that had to wait.
+    mark
+        What it was recorded as in a capture, if that was its last recording.
     """
 
     value: int
@@ -72,6 +86,7 @@ class Event:
     flags: int
     recorded: int | None = None
     op: Op | None = None
+    mark: Mark | None = None
 
     @property
     def timed(self) -> bool:
@@ -254,6 +269,7 @@ class Streams:
         self._streams: dict[int, Stream] = {}
         self._defaults: dict[tuple[int, int], Stream] = {}
         self._events: dict[int, Event] = {}
+        self._inner: dict[tuple[int, int, int], Stream] = {}
         self._made = 0
         self._events_made = 0
         self.engine: Engine | None = None
@@ -284,6 +300,20 @@ class Streams:
         if key not in self._defaults:
             self._defaults[key] = Stream(value or LEGACY, self._next(), context)
         return self._defaults[key]
+
+    def inner(self, context: Context, key: tuple[int, int]) -> Stream:
+        """Answer a stream of the driver's own, known by two numbers in its context."""
+        whole = (context.value, *key)
+        if whole not in self._inner:
+            self._inner[whole] = Stream(0, self._next(), context, NON_BLOCKING)
+        return self._inner[whole]
+
+    def end_inner(self, first: int) -> None:
+        """End the streams of the driver's own whose first number this is; their work is carried out."""
+        for key in [key for key in self._inner if key[1] == first]:
+            stream = self._inner.pop(key)
+            if stream.queue is not None:
+                stream.queue.end()
 
     def destroy(self, stream: Stream) -> None:
         """End a stream; the work that it was given is carried out."""
@@ -322,4 +352,5 @@ class Streams:
             context.queues = None
         self._streams = {value: s for value, s in self._streams.items() if s.context is not context}
         self._defaults = {key: s for key, s in self._defaults.items() if s.context is not context}
+        self._inner = {key: s for key, s in self._inner.items() if s.context is not context}
         self._events = {value: e for value, e in self._events.items() if e.context is not context}

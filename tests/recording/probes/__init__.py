@@ -17,6 +17,8 @@ SUBJECTS = (
     "pointers",
     "modules",
     "kernels",
+    "captures",
+    "graphs",
     "peers",
 )
 

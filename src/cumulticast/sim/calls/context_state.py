@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from cumulticast.rules import Refused, Status, contexts
+from cumulticast.sim import captures
 from cumulticast.sim.calls.context import (
     API_VERSION,
     FLAGS_MASK,
@@ -62,6 +63,7 @@ def ctx_get_device_v2(process: Process, thread: int, ctx: int) -> int:
 @entry("cuCtxSynchronize")
 def ctx_synchronize(process: Process, context: Context, thread: int) -> None:
     """Wait for all work of the current context."""
+    captures.forbid_context(process, context)
     await_context(process, thread, context)
 
 
@@ -69,6 +71,7 @@ def ctx_synchronize(process: Process, context: Context, thread: int) -> None:
 def ctx_synchronize_v2(process: Process, thread: int, ctx: int) -> None:
     """Wait for all work of a context."""
     context = context_or_current(process, thread, ctx)
+    captures.forbid_context(process, context)
     await_context(process, thread, context)
 
 

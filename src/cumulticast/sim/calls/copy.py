@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cumulticast.sim import native
+from cumulticast.sim import captures, native
 from cumulticast.sim.calls.context import context_of
 from cumulticast.sim.calls.stream import stream_of
 from cumulticast.sim.contexts import Context
@@ -15,10 +15,13 @@ from cumulticast.sim.streams import NULL, await_context, await_stream
 
 
 def copy(process: Process, thread: int, context: Context, call: str, dst: Side, src: Side) -> None:
-    """Copy after all work of the default stream. No bytes: nothing is looked at (recorded).
+    """Copy after all work of the default stream. No bytes: nothing is looked at (recorded) but what captures forbid.
 
     From device to device memory the copy is handed over; all others are done when the call returns (documented).
     """
+    if process.captures.active:
+        with process.driver.lock:
+            stream_of(process, thread, NULL, call)
     if not dst.size:
         return
     if context.busy:
@@ -40,7 +43,7 @@ def copy_in_stream(process: Process, thread: int, call: str, stream: int, dst: S
     """Copy in the order of a stream; the stream's device acts. No bytes: nothing is looked at (recorded)."""
     with process.driver.lock:
         where = stream_of(process, thread, stream, call)
-    if dst.size:
+    if dst.size and not captures.copied_line(process, where, dst, src):
         move_in_stream(process, thread, where, call, [dst, src], copy_sides)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cumulticast.rules import Refused, Status, streams
+from cumulticast.sim import captures
 from cumulticast.sim.calls.context import context_of
 from cumulticast.sim.calls.stream import stream_of
 from cumulticast.sim.contexts import Context
@@ -11,6 +12,7 @@ from cumulticast.sim.process import Process
 from cumulticast.sim.streams import (
     DISABLE_TIMING,
     Event,
+    Stream,
     await_op,
     context_joined,
     queues,
@@ -33,8 +35,10 @@ def event_of(process: Process, value: int) -> Event:
     return event
 
 
-def check_external(flags: int) -> None:
+def check_external(flags: int, stream: Stream) -> None:
     """Refuse flags of record and wait: 401 for the one that needs a capture (recorded), 1 for any other."""
+    if flags == EXTERNAL and stream.capture is not None:
+        return
     if flags == EXTERNAL:
         raise Refused(Status.ILLEGAL_STATE, None, "flags 0x1 (EXTERNAL) is for streams that capture")
     if flags:
@@ -65,10 +69,11 @@ def event_record(process: Process, thread: int, call: str, event: int, stream: i
 @entry("cuEventRecordWithFlags")
 def event_record_with_flags(process: Process, thread: int, call: str, event: int, stream: int, flags: int) -> None:
     """Record what a stream has been given so far."""
-    check_external(flags)
     found, where = event_of(process, event), stream_of(process, thread, stream, call)
+    check_external(flags, where)
     require_same(found, where.context)
-    record(process, where, found)
+    if not captures.recorded(process, where, found, external=flags == EXTERNAL):
+        record(process, where, found)
 
 
 def require_same(event: Event, context: Context) -> None:
@@ -78,9 +83,11 @@ def require_same(event: Event, context: Context) -> None:
 
 
 @entry("cuEventQuery")
-def event_query(process: Process, value: int) -> None:
+def event_query(process: Process, thread: int, value: int) -> None:
     """Tell whether the recorded work is done."""
-    if event_of(process, value).pending is not None:
+    event = event_of(process, value)
+    captures.forbid_event(process, thread, event)
+    if event.pending is not None:
         raise NotReady
 
 
@@ -88,6 +95,7 @@ def event_query(process: Process, value: int) -> None:
 def event_synchronize(process: Process, thread: int, value: int) -> None:
     """Wait until the work that is recorded now is done."""
     event = event_of(process, value)
+    captures.forbid_event(process, thread, event)
     await_op(process, thread, value, lambda: event.pending)
     event.context.check()
 
@@ -98,6 +106,7 @@ def event_elapsed_time(process: Process, start: int, end: int) -> float:
     first, last = event_of(process, start), event_of(process, end)
     times: list[int] = []
     for event in (first, last):
+        captures.require_uncaptured(process, event)
         known = event.pending is not None or event.recorded is not None
         process.driver.judge(streams.event_timed, event.value, known, event.timed)
     for event in (first, last):
@@ -110,9 +119,10 @@ def event_elapsed_time(process: Process, start: int, end: int) -> float:
 @entry("cuStreamWaitEvent")
 def stream_wait_event(process: Process, thread: int, call: str, stream: int, event: int, flags: int) -> None:
     """Let a stream wait for what an event, of any context, was recorded as last."""
-    check_external(flags)
-    where = stream_of(process, thread, stream, call)
-    wait_for_event(process, where, event_of(process, event))
+    where, found = stream_of(process, thread, stream, call), event_of(process, event)
+    check_external(flags, where)
+    if not captures.waited(process, where, found, external=flags == EXTERNAL):
+        wait_for_event(process, where, found)
 
 
 @entry("cuCtxRecordEvent")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from cumulticast.rules import launch, modules
-from cumulticast.sim import engine_launch, launch_attributes, launches, loading, parameters
+from cumulticast.rules import Refused, launch, modules
+from cumulticast.sim import captures, engine_launch, launch_attributes, launches, loading, parameters
 from cumulticast.sim.calls.event import event_of
 from cumulticast.sim.calls.kernel import function_in
 from cumulticast.sim.calls.stream import stream_of
 from cumulticast.sim.contexts import Context
 from cumulticast.sim.entry import entry
+from cumulticast.sim.graph_work import KernelWork, RecordWork
 from cumulticast.sim.launches import Launch, Shape
 from cumulticast.sim.modules import Function
 from cumulticast.sim.process import Process
-from cumulticast.sim.streams import Event, record
+from cumulticast.sim.streams import Event, Stream, record
 
 
 def launched(process: Process, value: int, context: Context) -> Function:
@@ -104,11 +105,24 @@ def start(
         where = stream_of(process, thread, stream, call)
     function = launched(process, f, where.context)
     with process.driver.lock:
-        if where.context is not function.module.context:
-            process.driver.judge(launch.launch_context, where.context.value, function.module.context.value)
-        data = parameters.gather(process, function, *given)
-        cluster = launches.check(process, function, shape)
-        asked = Launch(function, shape.grid, shape.block, cluster, shape.dynamic, data, shape.cooperative)
+        try:
+            asked = checked(process, where, function, shape, given)
+        except Refused:
+            captures.spoil(where)
+            raise
+        if captures.add(process, where, KernelWork(asked, shape)):
+            for event in events:
+                captures.add(process, where, RecordWork(event))
+            return
         engine_launch.enqueue(process, where, asked)
         for event in events:
             record(process, where, event)
+
+
+def checked(process: Process, where: Stream, function: Function, shape: Shape, given: tuple[int, int]) -> Launch:
+    """Hold a launch to the rules and gather its parameters."""
+    if where.context is not function.module.context:
+        process.driver.judge(launch.launch_context, where.context.value, function.module.context.value)
+    cluster = launches.check(process, function, shape)
+    data = parameters.gather(process, function, *given)
+    return Launch(function, shape.grid, shape.block, cluster, shape.dynamic, data, shape.cooperative)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from cumulticast.rules import copies
-from cumulticast.sim import native
+from cumulticast.sim import captures
 from cumulticast.sim.calls.stream import stream_of
-from cumulticast.sim.copies import Side, move_in_stream
+from cumulticast.sim.copies import move_in_stream
 from cumulticast.sim.entry import entry
+from cumulticast.sim.fills import Fill
 from cumulticast.sim.process import Process
 from cumulticast.sim.streams import NULL
 
 ADDRESS_MASK = (1 << 64) - 1
 WIDTHS = {"D8": 1, "D16": 2, "D32": 4, "D2D8": 1, "D2D16": 2, "D2D32": 4}
-FILLS = {1: native.fill8, 2: native.fill16, 4: native.fill32}
 
 
 def width_of(call: str) -> int:
@@ -27,35 +26,18 @@ def fill(process: Process, thread: int, stream: int, call: str, dst: int, value:
     """
     width = width_of(call)
     size = count * width & ADDRESS_MASK
-    with process.driver.lock:
-        where = stream_of(process, thread, stream, call)
-        if not size:
-            return
-        if width > 1:
-            process.driver.judge(copies.memset_aligned, dst, width)
-    side = Side("dst_device", dst, size, True, staged=False)
-    move_in_stream(process, thread, where, call, [side], lambda sides: FILLS[width](dst, value, size // width))
+    hand_over(process, thread, stream, call, Fill(dst, 0, value, width, size // width, 1))
 
 
-def fill_2d(
-    process: Process, thread: int, stream: int, call: str, dst: int, pitch: int, value: int, columns: int, rows: int
-) -> None:
-    """Set ``rows`` of ``columns`` elements; a pitch matters from the second row on."""
-    width = width_of(call)
-    row = columns * width
+def hand_over(process: Process, thread: int, stream: int, call: str, wanted: Fill) -> None:
+    """Set rows of elements in the order of a stream; nothing is looked at where there are none."""
     with process.driver.lock:
         where = stream_of(process, thread, stream, call)
-        if not columns or not rows:
+        if not wanted.columns or not wanted.rows:
             return
-        if width > 1:
-            process.driver.judge(copies.memset_aligned, dst, width)
-            if rows > 1:
-                process.driver.judge(copies.memset_pitch_aligned, pitch, width)
-        process.driver.judge(copies.memset_pitch, pitch, row, rows)
-    side = Side("dst_device", dst, (rows - 1) * pitch + row, True, staged=False)
-    move_in_stream(
-        process, thread, where, call, [side], lambda sides: native.fill_2d(dst, pitch, value, width, columns, rows)
-    )
+        wanted.check(process)
+    if not captures.filled(process, where, wanted):
+        move_in_stream(process, thread, where, call, [wanted.side], wanted.work)
 
 
 @entry("cuMemsetD8_v2", "cuMemsetD16_v2", "cuMemsetD32_v2", locked=False)
@@ -75,7 +57,7 @@ def memset_2d(
     process: Process, thread: int, call: str, dst: int, pitch: int, value: int, columns: int, rows: int
 ) -> None:
     """Set rows of elements."""
-    fill_2d(process, thread, NULL, call, dst, pitch, value, columns, rows)
+    hand_over(process, thread, NULL, call, Fill(dst, pitch, value, width_of(call), columns, rows))
 
 
 @entry("cuMemsetD2D8Async", "cuMemsetD2D16Async", "cuMemsetD2D32Async", locked=False)
@@ -91,4 +73,4 @@ def memset_2d_async(
     stream: int,
 ) -> None:
     """Set rows of elements in stream order."""
-    fill_2d(process, thread, stream, call, dst, pitch, value, columns, rows)
+    hand_over(process, thread, stream, call, Fill(dst, pitch, value, width_of(call), columns, rows))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from cumulticast.rules import Refused, Status, general, pools
+from cumulticast.rules import Refused, Status, general, graphs, pools
+from cumulticast.sim import captures
 from cumulticast.sim.blocks import Block
 from cumulticast.sim.calls.heap import free
 from cumulticast.sim.calls.stream import stream_of
 from cumulticast.sim.entry import entry
 from cumulticast.sim.pools import Pool
 from cumulticast.sim.process import Process
-from cumulticast.sim.streams import enqueue
+from cumulticast.sim.streams import Stream, enqueue
 from cumulticast.sim.structs import (
     DEVICE,
     HOST,
@@ -39,7 +40,7 @@ def pool_of(process: Process, value: int) -> Pool:
 @entry("cuMemAllocAsync")
 def mem_alloc_async(process: Process, thread: int, call: str, size: int, stream: int) -> int:
     """Allocate from the current pool of the stream's device; no bytes are address 0 (recorded)."""
-    where = stream_of(process, thread, stream, call)
+    where = ordered(process, thread, stream, call, "MEM_ALLOC")
     return allocate(process, process.pools.current((DEVICE, where.context.ordinal)), size)
 
 
@@ -47,8 +48,17 @@ def mem_alloc_async(process: Process, thread: int, call: str, size: int, stream:
 def mem_alloc_from_pool_async(process: Process, thread: int, call: str, size: int, pool: int, stream: int) -> int:
     """Allocate from a pool."""
     found = pool_of(process, pool)
-    stream_of(process, thread, stream, call)
+    ordered(process, thread, stream, call, "MEM_ALLOC")
     return allocate(process, found, size)
+
+
+def ordered(process: Process, thread: int, stream: int, call: str, kind: str) -> Stream:
+    """Answer a stream that does not capture (801: no node does this here), in a thread that may allocate (900)."""
+    where = stream_of(process, thread, stream, call)
+    if where.capture is not None:
+        captures.refuse(process, [where.capture], graphs.node_simulated, kind, False)
+    captures.forbid_unsafe(process, thread)
+    return where
 
 
 def allocate(process: Process, pool: Pool, size: int) -> int:
@@ -64,7 +74,7 @@ def allocate(process: Process, pool: Pool, size: int) -> int:
 @entry("cuMemFreeAsync")
 def mem_free_async(process: Process, thread: int, call: str, dptr: int, stream: int) -> None:
     """Free memory in stream order; 0 is nothing."""
-    where = stream_of(process, thread, stream, call)
+    where = ordered(process, thread, stream, call, "MEM_FREE")
     if not dptr:
         return
     block = process.heap.beginning_at(dptr)

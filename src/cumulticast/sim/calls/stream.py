@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from cumulticast.rules import Refused, Status, contexts, general, streams
+from cumulticast.sim import captures
 from cumulticast.sim.contexts import Context
 from cumulticast.sim.entry import NotReady, entry
+from cumulticast.sim.graph_work import HostWork
 from cumulticast.sim.process import Process
 from cumulticast.sim.streams import LEGACY, NON_BLOCKING, NULL, PER_THREAD, Stream, await_stream, joined, queue
 
-NOT_CAPTURING = 0
 DEFAULTS = (NULL, LEGACY, PER_THREAD)
+ABOUT_CAPTURE = ("cuStreamIsCapturing", "cuStreamGetCaptureInfo")  # may be asked without harm to a capture
 
 
 def stream_of(process: Process, thread: int, value: int, call: str = "") -> Stream:
-    """Answer the stream behind a handle, or refuse (400); 0, 1 and 2 are the current context's own."""
+    """Answer the stream behind a handle, or refuse (400); 0, 1 and 2 are the current context's own.
+
+    The legacy one is refused (906) while a blocking stream of the context captures.
+    """
     if value in DEFAULTS:
         context = process.contexts.current(thread)
         process.driver.judge(contexts.context_current, 0 if context is None else context.value)
         assert context is not None
         own = call.endswith(("_ptsz", "_ptds")) and value == NULL
-        return process.streams.default(context, PER_THREAD if own else value, thread)
+        found = process.streams.default(context, PER_THREAD if own else value, thread)
+        if found.legacy and process.captures.active:
+            captures.forbid_legacy(process, context, invalidate=not call.startswith(ABOUT_CAPTURE))
+        return found
     stream = process.streams.find(value)
     process.driver.judge(streams.stream_valid, value, stream is not None)
     assert stream is not None
@@ -47,6 +55,8 @@ def stream_destroy(process: Process, value: int) -> None:
     process.driver.judge(streams.stream_valid, value, stream is not None)
     assert stream is not None
     stream.context.check()
+    if stream.capture is not None:
+        captures.left(process, stream)
     process.streams.destroy(stream)
 
 
@@ -56,14 +66,23 @@ def stream_destroy(process: Process, value: int) -> None:
 @entry("cuStreamQuery")
 def stream_query(process: Process, thread: int, call: str, value: int) -> None:
     """Tell whether all work is done."""
-    if joined(stream_of(process, thread, value, call)) is not None:
+    if joined(resting(process, thread, value, call, "a query of its stream")) is not None:
         raise NotReady
 
 
 @entry("cuStreamSynchronize")
 def stream_synchronize(process: Process, thread: int, call: str, value: int) -> None:
     """Wait until all work of now is done."""
-    await_stream(process, thread, stream_of(process, thread, value, call))
+    await_stream(process, thread, resting(process, thread, value, call, "a wait for its stream"))
+
+
+def resting(process: Process, thread: int, value: int, call: str, what: str) -> Stream:
+    """Answer a stream that does not capture, in a thread that may ask (900)."""
+    stream = stream_of(process, thread, value, call)
+    if process.captures.active:
+        captures.forbid_work(process, stream, what)
+        captures.forbid_unsafe(process, thread)
+    return stream
 
 
 @entry("cuStreamGetPriority")
@@ -75,7 +94,9 @@ def stream_get_priority(process: Process, thread: int, value: int) -> int:
 @entry("cuStreamGetFlags")
 def stream_get_flags(process: Process, thread: int, value: int) -> int:
     """Answer the flags."""
-    return stream_of(process, thread, value).flags
+    stream = stream_of(process, thread, value)
+    captures.forbid_work(process, stream, "a question for the stream's flags")
+    return stream.flags
 
 
 @entry("cuStreamGetDevice")
@@ -87,7 +108,9 @@ def stream_get_device(process: Process, thread: int, value: int) -> int:
 @entry("cuStreamGetId")
 def stream_get_id(process: Process, thread: int, call: str, value: int) -> int:
     """Answer a number that no other stream of this process ever has."""
-    return stream_of(process, thread, value, call).serial
+    stream = stream_of(process, thread, value, call)
+    captures.forbid_work(process, stream, "a question for the stream's number")
+    return stream.serial
 
 
 @entry("cuStreamGetCtx")
@@ -102,34 +125,6 @@ def stream_get_ctx_v2(process: Process, thread: int, value: int) -> tuple[int, i
     return stream_of(process, thread, value).context.value, 0
 
 
-# ---- capture: begin and end are not simulated, so no stream ever captures
-
-
-@entry("cuStreamIsCapturing")
-def stream_is_capturing(process: Process, thread: int, value: int) -> int:
-    """Answer that the stream does not capture."""
-    stream_of(process, thread, value)
-    return NOT_CAPTURING
-
-
-@entry("cuStreamGetCaptureInfo")
-def stream_get_capture_info(process: Process, thread: int, value: int) -> tuple[int, int]:
-    """Answer that the stream does not capture."""
-    return stream_is_capturing(process, thread, value), 0
-
-
-@entry("cuStreamGetCaptureInfo_v2")
-def stream_get_capture_info_v2(process: Process, thread: int, value: int) -> tuple[int, int, int, int, int]:
-    """Answer that the stream does not capture: no graph, no dependencies."""
-    return stream_is_capturing(process, thread, value), 0, 0, 0, 0
-
-
-@entry("cuStreamGetCaptureInfo_v3")
-def stream_get_capture_info_v3(process: Process, thread: int, value: int) -> tuple[int, int, int, int, int, int]:
-    """Answer that the stream does not capture: no graph, no dependencies."""
-    return stream_is_capturing(process, thread, value), 0, 0, 0, 0, 0
-
-
 # ---- host functions
 
 
@@ -137,7 +132,8 @@ def stream_get_capture_info_v3(process: Process, thread: int, value: int) -> tup
 def launch_host_func(process: Process, thread: int, call: str, value: int, function: int, data: int) -> None:
     """Call a C function in stream order."""
     stream = found_function(process, thread, call, value, function, "fn")
-    queue(process, stream).host(function, data)
+    if not captures.add(process, stream, HostWork(function, data)):
+        queue(process, stream).host(function, data)
 
 
 @entry("cuLaunchHostFunc_v2")
@@ -158,6 +154,7 @@ def stream_add_callback(
     if flags:
         raise Refused(Status.INVALID_VALUE, None, f"flags {flags:#x} must be 0")
     stream = found_function(process, thread, call, value, function, "callback")
+    captures.forbid_work(process, stream, "a callback")
     queue(process, stream).callback(function, data, value)
 
 

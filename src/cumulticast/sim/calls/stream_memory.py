@@ -6,13 +6,14 @@ import struct
 from dataclasses import dataclass
 
 from cumulticast.rules import Refused, Status, copies, streams
+from cumulticast.sim import captures
 from cumulticast.sim.calls.stream import stream_of
 from cumulticast.sim.contexts import Context
-from cumulticast.sim.copies import Piece, Side, check, give_memory
+from cumulticast.sim.copies import Piece, Side, check
 from cumulticast.sim.entry import entry
+from cumulticast.sim.graph_work import MemoryWork
 from cumulticast.sim.process import Process
 from cumulticast.sim.regions import region_at
-from cumulticast.sim.streams import queue
 
 GEQ, EQ, AND, NOR, WRITE = range(5)  # CUstreamWaitValue_flags; and engine.h
 CONDITION, FLUSH = 0x3, 1 << 30
@@ -75,8 +76,9 @@ def hand_over(process: Process, thread: int, call: str, stream: int, ops: list[t
     for op, flags in ops:
         check_flags(process, where.context, op, flags)
         pieces += check_op(process, where.context, op)
-    give_memory(process, pieces)
-    queue(process, where).memory([(op.address, op.value, op.kind, op.bytes) for op, _ in ops])
+    work = MemoryWork(tuple((op.address, op.value, op.kind, op.bytes) for op, _ in ops), tuple(pieces), where.context)
+    if not captures.add(process, where, work):
+        work.hand_over(process, where)
 
 
 @entry("cuStreamWaitValue32", "cuStreamWaitValue32_v2")
