@@ -80,6 +80,13 @@ class Grid:
         self.symbols[self.numbers[name]] = room.ctypes.data + at
         self.rights.allow(room.ctypes.data, room.nbytes)
 
+    def variable(self, name: str, kind: type[np.generic], count: int) -> np.ndarray:
+        """Look at a variable of the module: what is written to it, the kernels read."""
+        place = int(self.symbols[self.numbers[name]])
+        return np.ctypeslib.as_array((ctypes.c_uint8 * (count * np.dtype(kind).itemsize)).from_address(place)).view(
+            kind
+        )
+
     def _relocate(self, variable: Variable) -> None:
         for one in variable.relocations:
             number = self.numbers.get(one.symbol)

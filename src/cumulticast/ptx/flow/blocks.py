@@ -235,7 +235,7 @@ class Cutter:
                 return self._table(ins)
             case "exit":
                 return Exit()
-            case "trap":
+            case "trap" | "brkpt":  # without a debugger, 719 is what an H200 answers to both
                 return Trap(line=ins.line)
             case "bar" | "barrier" | "nanosleep":
                 return Suspend(reason=_reason(ins), ins=replace(ins, guard=None))

@@ -18,7 +18,7 @@ from cumulticast.ptx.layout import FRAME_ALIGN, LANES, Reason
 from cumulticast.ptx.lower.emitter import Slot
 
 #: Registers and masks that all ways out and in may move; with more the frame is resident.
-MOST_TRAFFIC = 4000
+MOST_TRAFFIC = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,8 @@ def lay_out(blocks: list[Block], lanes: Lanes, live: dict[Block, Names], slots: 
     wanted = {block: _wanted(one, live) for block, g in groups.items() for one in [[b for o in g for b in o]]}
     dirty = _dirty(blocks, lanes)
     saved = {block: tuple(sorted(wanted[block] & dirty[block])) for block in groups}
-    needed = {b: tuple(sorted(_wanted([b, *lanes.waiting(b)], live))) for b in resumed}
+    there = {b: [b, *(other for other in lanes.waiting(b) if other in places)] for b in resumed}
+    needed = {b: tuple(sorted(_wanted(found, live))) for b, found in there.items()}
     traffic = sum(map(len, (*saved.values(), *needed.values()))) + sum(len(lanes.waiting(block)) for block in blocks)
     if traffic > MOST_TRAFFIC:
         return _resident(blocks, live, slots)
