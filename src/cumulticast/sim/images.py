@@ -83,7 +83,12 @@ class Kernel(Protocol):
 
     @property
     def local_size(self) -> int:
-        """Local memory of a thread."""
+        """Local memory of a thread, without the stack."""
+        ...
+
+    @property
+    def uses_stack(self) -> bool:
+        """Whether calls need the context's stack beyond that."""
         ...
 
     @property
