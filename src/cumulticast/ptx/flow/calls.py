@@ -11,7 +11,7 @@ needs afterwards is saved there (flow/stack.py). All others have one fixed place
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -28,6 +28,7 @@ from cumulticast.ptx.syntax import (
     Label,
     Module,
     Operand,
+    Prototype,
     Register,
     Statement,
     Symbol,
@@ -38,6 +39,7 @@ from cumulticast.ptx.syntax import (
 #: Where device functions' addresses begin; nothing is ever mapped there, so a function pointer is good for calls only.
 FUNCTION_BASE = 0x100
 FUNCTION_STEP = 0x10
+ADDRESS = Register("%address")  # of a variable in a frame, for the next instruction
 #: What the system provides, and the instruction of ours that does it.
 SYSTEM = {"vprintf": "vprintf", "__assertfail": "assertfail", "malloc": "device_malloc", "free": "device_free"}
 
@@ -153,8 +155,17 @@ class Assembler:
                 if target.name not in SYSTEM:
                     names[self._alias(target.name)] = None
             else:
-                names.update(dict.fromkeys(self._taken))
+                names.update(dict.fromkeys(self._through_pointer(function, ins)))
         return list(names)
+
+    def _through_pointer(self, function: Function, ins: Instruction) -> list[str]:
+        """List the functions that an indirect call may lead to: those of its list, or of its prototype's shape."""
+        shape = ins.operands[-1]
+        name = shape.name if isinstance(shape, Symbol) else ""
+        if name in function.tables:
+            return [one for one in self._taken if one in function.tables[name]]
+        prototype = function.prototypes.get(name)
+        return [one for one in self._taken if prototype is None or _fits(self.module.functions[one], prototype)]
 
     def _alias(self, name: str) -> str:
         return self.module.aliases.get(name, name)
@@ -195,7 +206,8 @@ class Assembler:
     # ---- bodies
 
     def _cut(self, function: Function) -> None:
-        renamed = replace(function, body=[self._statement(function, one) for one in function.body or ()])
+        body = [found for one in function.body or () for found in self._statement(function, one)]
+        renamed = replace(function, body=body)
         cutter = Cutter(renamed, self, self.entries[function.name])
         blocks = cutter.cut()
         frame = self.frames.get(function.name)
@@ -203,16 +215,16 @@ class Assembler:
             blocks[0].body[:0] = frame.enter()
         self.program.blocks += blocks
 
-    def _statement(self, function: Function, one: Statement) -> Statement:
+    def _statement(self, function: Function, one: Statement) -> Sequence[Statement]:
         if isinstance(one, Label):
-            return one
+            return [one]
         variables = {*function.variables, *(v.name for v in (*function.parameters, *function.returns))}
 
         def symbol(name: str) -> str:
             return self._name(function, name) if name in variables else name
 
         if one.opcode in ("bra", "brx", "call"):  # labels are the function's; a call's variables are named later
-            return rewrite.instruction(one, lambda name: self._name(function, name), lambda name: name)
+            return [rewrite.instruction(one, lambda name: self._name(function, name), lambda name: name)]
         renamed = rewrite.instruction(one, lambda name: self._name(function, name), symbol)
         return self._placed(function, self._local(function, renamed))
 
@@ -227,17 +239,24 @@ class Assembler:
             return ins
         return replace(ins, modifiers=tuple("local" if word in words else word for word in ins.modifiers))
 
-    def _placed(self, function: Function, ins: Instruction) -> Instruction:
+    def _placed(self, function: Function, ins: Instruction) -> list[Instruction]:
         """In a framed function variables are found from the frame pointer; pointers to functions are numbers."""
         frame = self.frames.get(function.name)
         addresses = self._addresses
+        before: list[Instruction] = []
 
         def place(one: Operand) -> Operand:
             if isinstance(one, Symbol) and one.name in addresses:
                 return Integer(addresses[one.name])
-            return one if frame is None else frame.place(one)
+            placed = one if frame is None else frame.place(one)
+            if isinstance(one, Symbol) and isinstance(placed, Address):  # its address is meant
+                self.program.registers[ADDRESS.name] = "b64"
+                before.append(make("add", "s64", ADDRESS, placed.base, Integer(placed.offset)))
+                return ADDRESS
+            return placed
 
-        return replace(ins, operands=tuple(place(one) for one in ins.operands))
+        placed = replace(ins, operands=tuple(place(one) for one in ins.operands))
+        return [*before, placed]
 
     # ---- what the cutter asks
 
@@ -261,7 +280,7 @@ class Assembler:
         if isinstance(target, Symbol):
             callees = [self._defined(self._alias(target.name))]
         else:
-            callees = [self.module.functions[name] for name in self._taken]
+            callees = [self.module.functions[name] for name in self._through_pointer(function, ins)]
         caller, framed = self.frames.get(function.name), callees[:1] and callees[0].name in self.frames
         arguments, results = _lists(ins)
         if callees:
@@ -282,21 +301,24 @@ class Assembler:
         if isinstance(target, Symbol):
             block.end = Jump((self.entries[callees[0].name],))
         else:
-            self._indirect(block, target, [self.entries[callee.name] for callee in callees], ins.line)
+            self._indirect(block, target, {callee.name for callee in callees}, ins.line)
 
-    def _indirect(self, block: Block, target: Operand, entries: list[Block], line: int) -> None:
-        """Go to the function whose address a register holds; an address that is no function's ends the kernel."""
-        wide, narrow = Register("%callee"), Register("%callee.index")
-        self.program.registers.update({wide.name: "b64", narrow.name: "b32"})
+    def _indirect(self, block: Block, target: Operand, callees: set[str], line: int) -> None:
+        """Go to the function whose address a register holds; an address that is no such function's ends the kernel."""
+        wide, low, narrow = Register("%callee"), Register("%callee.low"), Register("%callee.index")
+        self.program.registers.update({wide.name: "b64", low.name: "b64", narrow.name: "b32"})
+        step = FUNCTION_STEP.bit_length() - 1
         block.body += [
             make("sub", "s64", wide, target, Integer(FUNCTION_BASE)),
-            make("shr", "u64", wide, wide, Integer(FUNCTION_STEP.bit_length() - 1)),
-            make("min", "u64", wide, wide, Integer(len(entries))),
+            make("shl", "b64", low, wide, Integer(64 - step)),  # turned: what is no multiple of a step is large
+            make("shr", "u64", wide, wide, Integer(step)),
+            make("or", "b64", wide, wide, low),
+            make("min", "u64", wide, wide, Integer(len(self._taken))),
             make("cvt", "u32.u64", narrow, wide),
         ]
         wrong = Block(end=Trap(line=line))
         self.strays.append(wrong)
-        choices = (*entries, wrong)
+        choices = (*(self.entries[name] if name in callees else wrong for name in self._taken), wrong)
         block.end = Table(tuple(dict.fromkeys(choices)), index=narrow, choices=choices)
 
     def _connect_returns(self, name: str) -> None:
@@ -360,6 +382,12 @@ class Assembler:
         call = replace(make(SYSTEM[name], "", result, *operands), line=ins.line)
         store = make("st", f"local.b{8 * size}", stack.address(self._variable(function, results[0])), result)
         return [*found, call, store]
+
+
+def _fits(function: Function, prototype: Prototype) -> bool:
+    """Tell whether a function has the parameters and results of a prototype, as far as their places tell."""
+    pairs = ((function.parameters, prototype.parameters), (function.returns, prototype.returns))
+    return all([v.size for v in mine] == [v.size for v in theirs] for mine, theirs in pairs)
 
 
 def _call_target(ins: Instruction) -> Operand:

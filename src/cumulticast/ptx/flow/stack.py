@@ -8,7 +8,7 @@ the prototype finds them; then its variables; then room for the registers that l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cumulticast.ptx.flow.blocks import Block
 from cumulticast.ptx.flow.liveness import live_in
@@ -57,7 +57,7 @@ def framed(functions: Mapping[str, Function], callees: Callable[[Function], list
     for function in functions.values():
         for ins in function.body or ():
             if isinstance(ins, Instruction) and ins.opcode == "call" and _through_pointer(ins):
-                found.update(callees(Function("", kernel=False, body=[ins])))
+                found.update(callees(replace(function, body=[ins])))
     return found
 
 

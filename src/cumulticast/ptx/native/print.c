@@ -131,3 +131,8 @@ _Noreturn void ptx_assertfail(struct ptx_warp *warp, uint32_t number, uint32_t a
     snprintf(reason, sizeof reason, "assertion `%.200s` failed at %.200s:%" PRIu32, what, where, line[lane]);
     ptx_fail(warp, number, ASSERT_STATUS, lane, 0, reason);
 }
+
+_Noreturn void ptx_no_heap(struct ptx_warp *warp, uint32_t instruction, uint32_t active) {
+    ptx_fail(warp, instruction, 719, active ? (uint32_t)__builtin_ctz(active) : 0, 0,
+             "malloc and free in device code are not simulated: allocate before the launch");
+}
