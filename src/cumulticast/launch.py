@@ -67,6 +67,7 @@ def environment(options: Options, world: Path, inherited: Mapping[str, str]) -> 
         "CUMULTICAST_PROFILE": options.profile,
         "CUMULTICAST_HOPELESS": options.hopeless,
         "CUMULTICAST_BLOCK_LIMIT": str(options.block_limit or ""),
+        "CUMULTICAST_KERNEL_LIMIT": str(options.kernel_limit or ""),
         "CUMULTICAST_FAULTS": ";".join(options.faults),
         "CUMULTICAST_PYTHON": sys.executable,
         "CUMULTICAST_SITE": os.pathsep.join(site_directories()),

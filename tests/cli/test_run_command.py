@@ -227,6 +227,7 @@ def test_ctrl_c_reaches_the_command_once() -> None:
         (["--fault", "fm=asleep", "--", "true"], "fm is one of stopped, never"),
         (["--block-limit", "soon", "--", "true"], "'soon' is no time"),
         (["--block-limit", "0", "--", "true"], "'0' is no time"),
+        (["--kernel-limit", "-1", "--", "true"], "'-1' is no time"),
     ],
 )
 def test_usage_errors(words: list[str], said: str) -> None:

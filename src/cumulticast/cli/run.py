@@ -31,6 +31,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
     add("--nodes", type=_count, metavar="K", help="nodes of the machine; the ranks are spread over them")
     add("--profile", choices=PROFILES, help="hardware (default): as real machines; strict: as documented")
     add("--block-limit", type=_seconds, metavar="S", help="end a blocked bind or map with 909 after S seconds")
+    add("--kernel-limit", type=_seconds, metavar="S", help="end a kernel that runs longer than S seconds with 702")
     add("--hopeless", choices=("fail", "wait"), help="end waits that cannot end (default), or wait on")
     add(
         "--fault",
@@ -116,6 +117,7 @@ def _options(args: argparse.Namespace) -> Options:
         "nodes": args.nodes,
         "profile": args.profile,
         "block_limit": args.block_limit,
+        "kernel_limit": args.kernel_limit,
         "hopeless": args.hopeless,
         "faults": tuple(args.fault) if args.fault else None,
     }

@@ -30,6 +30,7 @@ def start(
     nodes: int = 1,
     faults: Iterable[str] = (),
     block_limit: float | None = None,
+    kernel_limit: float | None = None,
     hopeless: Literal["fail", "wait"] = "fail",
 ) -> None:
     """Put a fresh simulated machine behind libcuda in this process.
@@ -46,6 +47,8 @@ def start(
         Fault specifications in force from the start.
     block_limit
         Seconds after which a blocked bind or map ends with 909; None: no limit.
+    kernel_limit
+        Seconds after which a kernel that still runs is ended with 702; None: no limit.
     hopeless
         ``fail`` ends a wait that cannot end with 909 after a second; ``wait`` waits for ever, as hardware does.
 
@@ -73,6 +76,7 @@ def start(
         profile=profile,
         faults=tuple(faults),
         block_limit=block_limit,
+        kernel_limit=kernel_limit,
         hopeless=hopeless,
     )
     _open_doors(Driver(options))

@@ -44,6 +44,8 @@ class Options:
         Fault specifications (docs/faults.md: ``fm=stopped``, ``slots=128``, …).
     block_limit
         Seconds after which a blocked bind or map ends with 909; None: no limit.
+    kernel_limit
+        Seconds after which a kernel that still runs is ended with 702; None: no limit.
     hopeless
         ``fail``: a wait that cannot end is ended with 909; ``wait``: it waits for ever, as hardware does.
     node
@@ -60,6 +62,7 @@ class Options:
     profile: Profile = "hardware"
     faults: tuple[str, ...] = ()
     block_limit: float | None = None
+    kernel_limit: float | None = None
     hopeless: Literal["fail", "wait"] = "fail"
     node: int = 0
     rank: int | None = None
@@ -70,6 +73,8 @@ class Options:
             raise ValueError(f"profile {self.profile!r} is none of {', '.join(PROFILES)}")
         if self.hopeless not in ("fail", "wait"):
             raise ValueError(f"hopeless {self.hopeless!r} is none of fail, wait")
+        if self.kernel_limit is not None and not self.kernel_limit > 0:
+            raise ValueError(f"kernel_limit {self.kernel_limit!r} is no time; a number of seconds above 0 is")
 
     @classmethod
     def from_environment(cls) -> Options:
@@ -82,6 +87,7 @@ class Options:
             profile=get("CUMULTICAST_PROFILE", "hardware"),  # pyright: ignore[reportArgumentType]
             faults=tuple(filter(None, get("CUMULTICAST_FAULTS", "").split(";"))),
             block_limit=_number("CUMULTICAST_BLOCK_LIMIT", float),
+            kernel_limit=_number("CUMULTICAST_KERNEL_LIMIT", float),
             hopeless=get("CUMULTICAST_HOPELESS", "fail"),  # pyright: ignore[reportArgumentType]
             node=_number("CUMULTICAST_NODE", int) or 0,
             rank=int(rank) if rank.isdecimal() else None,

@@ -6,12 +6,12 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cumulticast.sim.kernel_faults import explained
 from cumulticast.sim.streams import enqueue_launch
 
 if TYPE_CHECKING:
     from cumulticast.sim.blocks import Block
     from cumulticast.sim.contexts import Context
-    from cumulticast.sim.engine import Fault
     from cumulticast.sim.images import Code, Image
     from cumulticast.sim.launches import Launch, Shape3
     from cumulticast.sim.modules import Function
@@ -44,6 +44,8 @@ class Ready:
         What the struct points into.
     static_shared, local_static
         Bytes of variables, rounded up.
+    uses_stack
+        Whether calls take room on each thread's stack.
     """
 
     struct: Any
@@ -53,6 +55,7 @@ class Ready:
     multicast: MulticastTable
     static_shared: int
     local_static: int
+    uses_stack: bool
 
 
 def ready(process: Process, function: Function) -> Ready:
@@ -69,11 +72,13 @@ def ready(process: Process, function: Function) -> Ready:
         made.rights = ffi.cast("uint8_t *", table.address)
         multicast = process.multicast_reach.table(context)
         made.head.multicast = multicast.struct
+        made.seconds = process.driver.options.kernel_limit or 0
         made.head.device = context.ordinal
         made.head.smcount = process.devices[context.ordinal].attributes[MULTIPROCESSORS]
         local = rounded(kernel.local_size)
         made.head.local_static = local
-        function.ready = Ready(made, code, image, table, multicast, rounded(kernel.static_shared), local)
+        shared, stack = rounded(kernel.static_shared), kernel.uses_stack
+        function.ready = Ready(made, code, image, table, multicast, shared, local, stack)
     return function.ready
 
 
@@ -105,7 +110,9 @@ def fill_head(process: Process, stream: Stream, asked: Launch, found: Ready, hea
     head.explicit_cluster = asked.cluster != NO_CLUSTER
     head.dynamic_shared = asked.dynamic
     head.shared_size = found.static_shared + asked.dynamic
-    head.local_size = found.local_static + rounded(stream.context.limits.get(STACK_SIZE, DEFAULT_STACK))
+    head.local_size = found.local_static
+    if found.uses_stack:
+        head.local_size += rounded(stream.context.limits.get(STACK_SIZE, DEFAULT_STACK))
     head.gridid = next(GRIDS)
     if asked.cooperative:
         base = workspace(process, stream.context, stream).base
@@ -129,11 +136,3 @@ def workspace(process: Process, context: Context, stream: Stream) -> Block:
         found = process.modules.own(context, WORKSPACE_SIZE, WORKSPACE_SIZE.to_bytes(4, "little"))
         process.modules.workspaces[stream.serial] = found
     return found
-
-
-def explained(asked: Launch, fault: Fault) -> str:
-    """Say in words where a kernel failed: its name, the line of its text, the thread."""
-    lines = asked.function.kernel.code().lines
-    line = lines[fault.instruction] if fault.instruction < len(lines) else 0
-    where = f" line {line}" if line else ""
-    return f"kernel {asked.function.kernel.name}{where}, block {fault.block}, thread {fault.thread}: {fault.reason}"

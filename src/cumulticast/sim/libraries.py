@@ -138,7 +138,7 @@ class Libraries:
         module = library.modules.get(context.value)
         image = None if module is not None else library.take()
         if image is not None:
-            module = self._process.modules.add(context, image, library.texts[0], library.sm, library)
+            module = self._process.modules.add(context, image, library.texts, library.sm, library)
             library.modules[context.value] = module
         return module
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -34,8 +35,8 @@ class Module:
         The handle.
     image
         The compiled text.
-    text, sm
-        What it was compiled from (the first of several), and for which architecture.
+    texts, sm
+        What it was compiled from, and for which architecture.
     variables
         Its variables' memory, by name.
     functions
@@ -47,11 +48,16 @@ class Module:
     value: int
     context: Context
     image: Image
-    text: Text
+    texts: Sequence[Text]
     sm: int
     library: Library | None = None
     variables: dict[str, Block] = field(default_factory=dict[str, "Block"])
     functions: dict[str, Function] = field(default_factory=dict[str, "Function"])
+
+    @property
+    def text(self) -> Text:
+        """What it was compiled from, or the first of several."""
+        return self.texts[0]
 
     @property
     def constant_size(self) -> int:
@@ -132,7 +138,9 @@ class Modules:
         """Answer a function of a module that is loaded."""
         return self._functions.get(value)
 
-    def add(self, context: Context, image: Image, text: Text, sm: int, library: Library | None = None) -> Module:
+    def add(
+        self, context: Context, image: Image, texts: Sequence[Text], sm: int, library: Library | None = None
+    ) -> Module:
         """Place an image's variables in a context's memory, and register it.
 
         Raises
@@ -141,7 +149,7 @@ class Modules:
             2: no memory for its variables; nothing is left behind.
         """
         self._made += 1
-        module = Module(FIRST_MODULE + STEP * self._made, context, image, text, sm, library)
+        module = Module(FIRST_MODULE + STEP * self._made, context, image, texts, sm, library)
         try:
             for variable in image.variables:
                 self._place(module, variable)

@@ -26,6 +26,7 @@ class Choices:
     profile: Literal["strict", "hardware"] = "hardware"
     faults: tuple[str, ...] = ()
     block_limit: float | None = None
+    kernel_limit: float | None = None
     hopeless: Literal["fail", "wait"] = "fail"
     leaks: Literal["fail", "ignore"] = "fail"
 

@@ -45,6 +45,7 @@ class RunRanks:
         profile: Literal["strict", "hardware"] = "hardware",
         faults: Iterable[str] = (),
         block_limit: float | None = None,
+        kernel_limit: float | None = None,
         hopeless: Literal["fail", "wait"] = "fail",
         env: Mapping[str, str] | None = None,
         arguments: Mapping[str, Any] | Sequence[str] | None = None,
@@ -59,7 +60,7 @@ class RunRanks:
             file or another program; its value is what it writes to stdout.
         ranks
             How many processes.
-        machine, devices, nodes, profile, faults, block_limit, hopeless
+        machine, devices, nodes, profile, faults, block_limit, kernel_limit, hopeless
             As of `cumulticast.sim.start`. With ``nodes`` every node has an equal share of the ranks; without, a node
             gets as many ranks as it has devices before the next one gets any.
         timeout
@@ -82,7 +83,7 @@ class RunRanks:
         specs = tuple(faults)
         for spec in specs:
             parse(spec)
-        options = Options(machine, devices, nodes, profile, specs, block_limit, hopeless)
+        options = Options(machine, devices, nodes, profile, specs, block_limit, kernel_limit, hopeless)
         directory = self._directory()
         work = prepare(what, arguments, directory)
         with launch.machine(options) as world:

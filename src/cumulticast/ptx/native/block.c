@@ -38,7 +38,7 @@ static void begin_warp(const struct ptx_run *run, struct warp_slot *slot, const 
         warp->clusterid[axis] = first->clusterid[axis];
     }
     warp->cluster_ctarank = first->cluster_ctarank;
-    warp->force = 0;
+    warp->force = warp->instruction = 0;
     slot->resume = slot->stuck = 0;
     slot->state = WARP_READY;
 }

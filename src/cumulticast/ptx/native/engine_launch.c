@@ -74,6 +74,7 @@ static void look_at_end(struct op *op)
 /* The last thread is out of a launch that has ended: take its fault, and give everything back. */
 static void finish(struct op *op)
 {
+    ptx_run_look(op->launch.run);
     const struct ptx_fault fault = *ptx_run_fault(op->launch.run);
     op->launch.beginning = true;
     struct ptx_run *run = op->launch.run;

@@ -18,7 +18,7 @@ static void note(struct ptx_run *run, const struct ptx_fault *fault) {
     atomic_store(&run->stopped, true);
 }
 
-static void describe(struct ptx_fault *fault, const struct ptx_warp *warp, uint32_t lane) {
+void fault_describe(struct ptx_fault *fault, const struct ptx_warp *warp, uint32_t lane) {
     memcpy(fault->block, warp->ctaid, sizeof fault->block);
     const int32_t *tid = warp->tid;
     for (int axis = 0; axis < 3; axis++) fault->thread[axis] = (uint32_t)tid[axis * PTX_LANES + (int)(lane % PTX_LANES)];
@@ -27,7 +27,7 @@ static void describe(struct ptx_fault *fault, const struct ptx_warp *warp, uint3
 _Noreturn void ptx_fail(struct ptx_warp *warp, uint32_t instruction, uint32_t status, uint32_t lane, uint64_t address,
                         const char *reason) {
     struct ptx_fault fault = { .status = status, .instruction = instruction, .address = address };
-    describe(&fault, warp, lane);
+    fault_describe(&fault, warp, lane);
     snprintf(fault.reason, sizeof fault.reason, "%s", reason);
     note(turn_now->run, &fault);
     siglongjmp(turn_now->back, 1);
@@ -57,7 +57,7 @@ static void caught(int number, siginfo_t *info, void *context) {
     struct ptx_fault fault = { .status = 700, .address = (uint64_t)(uintptr_t)info->si_addr };
     if (turn->warp) {
         fault.instruction = turn->warp->instruction;
-        describe(&fault, turn->warp, 0);
+        fault_describe(&fault, turn->warp, 0);
     }
     snprintf(fault.reason, sizeof fault.reason, "%s",
              number == SIGBUS ? "the host has no memory for this page of the allocation (a full file system, most often)"

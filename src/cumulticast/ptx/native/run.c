@@ -186,10 +186,51 @@ void ptx_run_stop(struct ptx_run *run, uint32_t status, const char *reason) {
     pthread_mutex_lock(&run->lock);
     if (!run->fault.status) {
         run->fault.status = status;
+        run->asked = true;
         snprintf(run->fault.reason, sizeof run->fault.reason, "%s", reason);
     }
     pthread_mutex_unlock(&run->lock);
     atomic_store(&run->stopped, true);
+}
+
+/* ---- where a launch stands that was stopped --------------------------------------------------------------------- */
+
+static bool lower(const struct ptx_warp *a, const struct ptx_warp *b) {
+    for (int axis = 2; axis >= 0; axis--)
+        if (a->ctaid[axis] != b->ctaid[axis]) return a->ctaid[axis] < b->ctaid[axis];
+    return a->warpid < b->warpid;
+}
+
+/* Look in a list of groups for the lowest block with a warp in this state: NULL when there is none. */
+static const struct warp_slot *look(const struct group *group, enum warp_state state, const struct warp_slot *found) {
+    for (; group; group = group->next)
+        for (uint32_t i = 0; group->live && i < group->run->slots; i++) {
+            const struct ptx_block *block = &group->blocks[i];
+            for (uint32_t j = 0; block->live && j < group->run->warps; j++) {
+                const struct warp_slot *slot = &block->warps[j];
+                if (slot->state == state && slot->warp->lanes && (!found || lower(slot->warp, found->warp))) found = slot;
+            }
+        }
+    return found;
+}
+
+static const struct warp_slot *look_everywhere(const struct ptx_run *run, enum warp_state state) {
+    return look(run->ready, state, look(run->idle, state, look(run->spare, state, NULL)));
+}
+
+void ptx_run_look(struct ptx_run *run) {
+    if (!run->asked) return;
+    const struct warp_slot *slot = straight(run) ? NULL : look_everywhere(run, WARP_READY);
+    bool waits = !slot && !straight(run);
+    if (waits) slot = look_everywhere(run, WARP_WAITS);
+    if (!slot) return;
+    struct ptx_fault *fault = &run->fault;
+    fault->instruction = slot->warp->instruction;
+    fault_describe(fault, slot->warp, (uint32_t)__builtin_ctz(slot->warp->lanes));
+    const size_t used = strlen(fault->reason);
+    snprintf(fault->reason + used, sizeof fault->reason - used, "; %llu of %llu blocks have not ended%s",
+             (unsigned long long)(run->blocks - run->done), (unsigned long long)run->blocks,
+             waits ? ", and all threads that are left wait at a barrier" : "");
 }
 
 const struct ptx_fault *ptx_run_fault(const struct ptx_run *run) { return &run->fault; }

@@ -74,6 +74,7 @@ struct ptx_run {
     pthread_mutex_t lock;
     struct group *ready, *ready_last, *idle, *idle_last, *spare;
     atomic_bool stopped;
+    bool asked;              /* it was asked to stop before it had a fault of its own */
 };
 
 /* block.c */
@@ -96,5 +97,6 @@ struct turn {
     struct ptx_warp *warp;
 };
 extern _Thread_local struct turn *turn_now;
+void fault_describe(struct ptx_fault *fault, const struct ptx_warp *warp, uint32_t lane);
 void faults_watch(void);
 #endif

@@ -52,6 +52,9 @@ enum { PTX_MOVED = 1, PTX_IDLE = 2, PTX_FINISHED = 3 };
 int ptx_run_turn(struct ptx_run *run);
 /* Ask all threads that are in a turn of this launch to come back soon; the launch ends with `status`. */
 void ptx_run_stop(struct ptx_run *run, uint32_t status, const char *reason);
+/* Of a launch that was stopped and that nobody is in any more: note in its fault where a thread stands that has not ended,
+ * and at which access to memory it was last. */
+void ptx_run_look(struct ptx_run *run);
 /* The fault, once FINISHED; status 0 if there is none. */
 const struct ptx_fault *ptx_run_fault(const struct ptx_run *run);
 /* Give everything back; nobody may be in a turn. */

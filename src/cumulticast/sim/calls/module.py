@@ -71,7 +71,7 @@ def load(process: Process, context: Context, texts: list[Text], jit: Jit, sm: in
     sm = sm or loading.architecture(process.machine)
     image = loading.compile_texts(process, texts, jit, sm)
     with process.driver.lock:
-        return process.modules.add(context, image, texts[0], sm).value
+        return process.modules.add(context, image, texts, sm).value
 
 
 @entry("cuModuleUnload")
