@@ -315,6 +315,10 @@ EXAMPLES: dict[str, tuple[Facts, Facts]] = {
     "MC1221": (("EMPTY", False), ("KERNEL", True)),
     "MC1222": ((0x10, False), (0x10, True)),
     "MC1223": ((0, 0), (0, 1)),
+    "MC1224": ((0x10, False), (0x10, True)),
+    "MC1225": ((0,), (1,)),
+    "MC1226": ((2, 1), (1, 1)),
+    "MC1227": ((0,), (1,)),
     # captures
     "MC1251": (("a query", True), ("a query", False)),
     "MC1252": (("another", True), ("another", False)),

@@ -19,6 +19,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,9 +113,11 @@ static bool every_page(uintptr_t at, size_t size, bool (*probe)(uintptr_t))
 
 /* ---- one call ---------------------------------------------------------------------------------------------- */
 
+struct large { struct large *next; max_align_t data[]; };
+
 struct frame {
     struct call call;
-    void *large; /* what is too large for `small` */
+    struct large *large; /* what is too large for `small` */
     size_t used;
     char small[SMALL_INPUTS];
 };
@@ -131,6 +134,25 @@ static uint64_t count_of(const struct frame *f, const struct param *p)
     return p->count < 0 ? 1 : f->call.word[p->count];
 }
 
+/* Room for an input that is too large for the frame; NULL: the host has no memory. */
+static char *make_room(struct frame *f, size_t size)
+{
+    struct large *made = malloc(sizeof *made + size);
+    if (!made) return NULL;
+    made->next = f->large;
+    f->large = made;
+    return (char *)made->data;
+}
+
+static void give_room_back(struct frame *f)
+{
+    while (f->large) {
+        struct large *next = f->large->next;
+        free(f->large);
+        f->large = next;
+    }
+}
+
 /* Copy one input structure or array into the frame, so that nobody can change or unmap it while it is read. */
 static int take_input(struct frame *f, const struct param *p, int k)
 {
@@ -141,8 +163,7 @@ static int take_input(struct frame *f, const struct param *p, int k)
     if (!every_page(*word, size, word_readable)) return FAULT(FAULT_UNREADABLE, k);
     char *place = f->small + f->used;
     if (f->used + size > SMALL_INPUTS) {
-        if (f->large || !(f->large = malloc(size))) return FAULT(FAULT_UNREADABLE, k);
-        place = f->large;
+        if (!(place = make_room(f, size))) return FAULT(FAULT_UNREADABLE, k);
     } else f->used = (f->used + size + 15) & ~(size_t)15;
     memcpy(place, (void *)*word, size);
     *word = (uintptr_t)place;
@@ -154,8 +175,8 @@ static int take_text(struct frame *f, const struct param *p, int k)
 {
     uintptr_t from = f->call.word[k];
     if (!from) return p->optional ? FAULT_NONE : FAULT(FAULT_NULL, k);
-    if (f->large || !(f->large = malloc(TEXT_MAX + 256))) return FAULT(FAULT_UNREADABLE, k);
-    char *text = f->large;
+    char *text = make_room(f, TEXT_MAX + 256);
+    if (!text) return FAULT(FAULT_UNREADABLE, k);
     for (size_t have = 0; have < TEXT_MAX;) {
         size_t piece = 256 - ((from + have) & 255); /* never crosses a page: pages are multiples of 256 bytes */
         if (!every_page(from + have, piece, word_readable)) return FAULT(FAULT_UNREADABLE, k);
@@ -253,7 +274,7 @@ static int enter(int index, const uint64_t *args)
         pthread_once(&fork_handler, watch_forks);
         initialised = 1;
     }
-    free(f.large);
+    give_room_back(&f);
     return status;
 }
 

@@ -55,7 +55,7 @@ class Capture:
     origin: Stream
     owns: bool
     valid: bool = True
-    tips: dict[Stream, Tips] = field(default_factory=dict["Stream", Tips])
+    tips: dict[Stream, Tips] = field(default_factory=dict["Stream", Tips], repr=False)
     shown: tuple[bytearray, ...] = ()
 
     @property
@@ -277,14 +277,10 @@ def unjoined(capture: Capture) -> int:
 
 
 def left(process: Process, stream: Stream) -> None:
-    """Let a stream that is destroyed leave its capture; without its origin that ends."""
-    capture = stream.capture
-    assert capture is not None
-    if stream is capture.origin:
+    """Let a stream that is destroyed leave its capture. Without its origin that ends; others must have been joined."""
+    capture, stream.capture = stream.capture, None
+    if capture is not None and stream is capture.origin:
         drop(process, capture)
-    else:
-        capture.valid, stream.capture = False, None
-        del capture.tips[stream]
 
 
 def drop(process: Process, capture: Capture) -> None:

@@ -8,12 +8,13 @@ others, so that branches run beside each other, as kernels that wait for each ot
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cumulticast.sim.graph_work import ChildWork, EmptyWork, Work
 from cumulticast.sim.graphs import Graph, Node
 from cumulticast.sim.streams import queue
+from cumulticast.sim.user_objects import Held
 
 if TYPE_CHECKING:
     from cumulticast.sim.contexts import Context
@@ -38,7 +39,7 @@ class Step:
 
     node: Node
     work: Work
-    after: tuple[Step, ...]
+    after: tuple[Step, ...] = field(repr=False)
     lane: int = 0
     awaited: bool = False
     enabled: bool = True
@@ -57,25 +58,50 @@ class Exec:
     lanes
         The context of each lane; None: any.
     nodes
-        The nodes of the graph that it was instantiated from, or updated from last, each with the step's.
-    last
-        What is done when its last launch is: the next one waits for that.
+        The nodes of the graph that it was instantiated from, or updated from last, each with the one that it was first.
+    works
+        What each of those nodes does, by what it was first.
+    objects
+        The user objects that it keeps alive.
+    last, where
+        What is done when its last launch is: the next one waits for that; and the stream that it was given to.
     """
 
     value: int
     flags: int
-    edges: list[tuple[int, ...]]
-    steps: dict[Node, Step]
+    edges: list[tuple[int, ...]] = field(repr=False)
+    steps: dict[Node, Step] = field(repr=False)
     lanes: list[Context | None]
-    nodes: dict[Node, Node]
+    nodes: dict[Node, Node] = field(repr=False)
+    works: dict[Node, Work] = field(repr=False)
+    objects: Held
     last: Op | None = None
+    where: Stream | None = None
+
+    def set_work(self, kept: Node, work: Work) -> None:
+        """Give a node other work of its kind, for future launches."""
+        self.works[kept] = work
+        if kept in self.steps:
+            self.steps[kept].work = work
 
 
 def instantiate(value: int, graph: Graph, flags: int) -> Exec:
     """Make a graph without circles executable."""
     steps = {step.node: step for step in Layout().steps_of(graph)}
     lanes = laid_out(list(steps.values()))
-    return Exec(value, flags, edges_of(graph), steps, lanes, {node: node for node in every_node(graph)})
+    nodes = list(every_node(graph))
+    works = {node: node.work for node in nodes}
+    same = dict(zip(nodes, nodes, strict=True))
+    return Exec(value, flags, edges_of(graph), steps, lanes, same, works, objects_of(graph))
+
+
+def objects_of(graph: Graph) -> Held:
+    """Answer the user objects of a graph and the graphs in it."""
+    held = graph.objects.copy()
+    for node in graph.nodes:
+        if isinstance(node.work, ChildWork):
+            held += objects_of(node.work.graph)
+    return held
 
 
 def edges_of(graph: Graph) -> list[tuple[int, ...]]:
@@ -158,7 +184,24 @@ def launch(process: Process, made: Exec, stream: Stream) -> None:
     hand_over(process, made, lanes)
     for lane in others:
         own.after(queue(process, lane).record())
-    made.last = own.record()
+    made.last, made.where = own.record(), stream
+
+
+def end(process: Process, made: Exec) -> None:
+    """Destroy an executable graph: at once, or what it keeps alive behind its last launch."""
+    if made.last is None or made.last.done or made.where is None:
+        process.graphs.destroy_exec(made)
+    else:
+        process.graphs.forget_exec(made)
+        behind = queue(process, process.streams.inner(made.where.context, (made.value, len(made.lanes))))
+        behind.after(made.last)
+        behind.call(lambda: _end_later(process, made))
+    process.streams.end_inner(made.value)
+
+
+def _end_later(process: Process, made: Exec) -> None:
+    with process.driver.lock:
+        process.graphs.destroy_exec(made)
 
 
 def stream_of_lane(process: Process, made: Exec, lane: int, stream: Stream) -> Stream:

@@ -79,7 +79,12 @@ def kernel_work(process: Process, function: Function, params: KernelParams, shap
     cluster = launches.check(process, function, shape)
     data = parameters.gather(process, function, params.pointers, params.extra)
     launch = Launch(function, shape.grid, shape.block, cluster, shape.dynamic, data, shape.cooperative)
-    return KernelWork(launch, shape)
+    return KernelWork(launch, shape, kern_of(process, params.func or params.kern))
+
+
+def kern_of(process: Process, handle: int) -> int:
+    """Answer a handle if it is a CUkernel's, else 0."""
+    return 0 if process.libraries.find_kernel(handle) is None else handle
 
 
 def kernel_params(work: KernelWork) -> tuple[KernelParams, tuple[bytearray, ...]]:
@@ -91,7 +96,9 @@ def kernel_params(work: KernelWork) -> tuple[KernelParams, tuple[bytearray, ...]
     pointers = bytearray(places or bytes(WORD))
     address = native.address_of(pointers) if places else 0
     context = launch.function.module.context.value
-    params = KernelParams(launch.function.value, launch.grid, launch.block, launch.dynamic, address, 0, 0, context)
+    params = KernelParams(
+        launch.function.value, launch.grid, launch.block, launch.dynamic, address, 0, work.kern, context
+    )
     return params, (data, pointers)
 
 

@@ -65,11 +65,20 @@ class Anywhere:
 
 @dataclass(frozen=True, slots=True)
 class KernelWork:
-    """A kernel; `shape` is what the launch asked for."""
+    """A kernel.
+
+    Attributes
+    ----------
+    shape
+        What the launch asked for.
+    kern
+        The CUkernel that it was named by, or 0.
+    """
 
     kind: ClassVar[int] = KERNEL
     launch: Launch
     shape: Shape
+    kern: int = 0
 
     @property
     def context(self) -> Context:

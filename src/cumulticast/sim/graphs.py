@@ -11,6 +11,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from cumulticast.sim.graph_work import ChildWork, Work
+from cumulticast.sim.user_objects import Held, UserObjects
 
 if TYPE_CHECKING:
     from cumulticast.sim.graph_exec import Exec
@@ -37,10 +38,10 @@ class Node:
     """
 
     value: int
-    graph: Graph
-    work: Work
-    after: dict[Node, bytes] = field(default_factory=dict["Node", bytes])
-    before: dict[Node, None] = field(default_factory=dict["Node", None])
+    graph: Graph = field(repr=False)
+    work: Work = field(repr=False)
+    after: dict[Node, bytes] = field(default_factory=dict["Node", bytes], repr=False)
+    before: dict[Node, None] = field(default_factory=dict["Node", None], repr=False)
     origin: int = 0
     shown: tuple[bytearray, ...] = ()
 
@@ -59,13 +60,16 @@ class Graph:
         The handle of the graph that it was cloned from, 0 without.
     capturing
         Whether a capture adds to it.
+    objects
+        The user objects that it keeps alive, each with its number of references.
     """
 
     value: int
-    nodes: dict[Node, None] = field(default_factory=dict[Node, None])
+    nodes: dict[Node, None] = field(default_factory=dict[Node, None], repr=False)
     owner: Node | None = None
     origin: int = 0
     capturing: bool = False
+    objects: Held = field(default_factory=Held)
 
     @property
     def roots(self) -> list[Node]:
@@ -124,7 +128,8 @@ def ancestors(nodes: Iterable[Node]) -> set[Node]:
 class Graphs:
     """All graphs, nodes and executable graphs of a process."""
 
-    def __init__(self) -> None:
+    def __init__(self, objects: UserObjects) -> None:
+        self._objects = objects
         self._graphs: dict[int, Graph] = {}
         self._nodes: dict[int, Node] = {}
         self._execs: dict[int, Exec] = {}
@@ -155,12 +160,14 @@ class Graphs:
         """End a graph and its nodes."""
         for node in list(graph.nodes):
             self.remove(node)
+        self._objects.release(graph.objects)
         del self._graphs[graph.value]
 
     def clone(self, graph: Graph, owner: Node | None = None) -> Graph:
         """Copy a graph, its nodes and their child graphs."""
         made, twins = self.create(owner), dict[Node, Node]()
-        made.origin = graph.value
+        made.origin, made.objects = graph.value, graph.objects.copy()
+        self._objects.retain(made.objects)
         for node in graph.nodes:
             twins[node] = twin = self.add(made, node.work)
             twin.origin = node.value
@@ -199,13 +206,19 @@ class Graphs:
     # ---- executable graphs
 
     def add_exec(self, made: Exec) -> None:
-        """Register an executable graph."""
+        """Register an executable graph; it keeps its graph's user objects alive, too."""
         self._execs[made.value] = made
+        self._objects.retain(made.objects)
 
     def find_exec(self, value: int) -> Exec | None:
         """Answer an executable graph that lives."""
         return self._execs.get(value)
 
-    def destroy_exec(self, made: Exec) -> None:
-        """End an executable graph; what was launched is carried out."""
+    def forget_exec(self, made: Exec) -> None:
+        """End the handle of an executable graph."""
         del self._execs[made.value]
+
+    def destroy_exec(self, made: Exec) -> None:
+        """End an executable graph, and what it keeps alive; its launches are done."""
+        self._execs.pop(made.value, None)
+        self._objects.release(made.objects)

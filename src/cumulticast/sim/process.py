@@ -25,6 +25,7 @@ from cumulticast.sim.pools import Pools
 from cumulticast.sim.reach import Reach
 from cumulticast.sim.streams import Streams
 from cumulticast.sim.structs import FABRIC, AllocationProp
+from cumulticast.sim.user_objects import UserObjects
 from cumulticast.sim.windows import Windows
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ class Process:
         self.heap = Heap(self)
         self.pools = Pools(self)
         self.streams = Streams()
-        self.graphs = Graphs()
+        self.user_objects = UserObjects()
+        self.graphs = Graphs(self.user_objects)
         self.captures = Captures()
         self.modules = Modules(self)
         self.libraries = Libraries(self)
@@ -176,6 +178,7 @@ class Process:
 
     def close(self) -> None:
         """Give everything back, as the kernel does when a process ends."""
+        self.user_objects.close()
         if self.streams.close():
             self.driver.log.write("W", "a kernel did not stop when it was asked to: its memory is left as it is")
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cumulticast.sim.contexts import Context
@@ -41,7 +41,7 @@ class Stream:
     flags: int = 0
     priority: int = 0
     queue: Queue | None = None
-    capture: Capture | None = None
+    capture: Capture | None = field(default=None, repr=False)
 
     @property
     def legacy(self) -> bool:
@@ -86,7 +86,7 @@ class Event:
     flags: int
     recorded: int | None = None
     op: Op | None = None
-    mark: Mark | None = None
+    mark: Mark | None = field(default=None, repr=False)
 
     @property
     def timed(self) -> bool:

@@ -69,9 +69,7 @@ def graph_exec_get_flags(process: Process, value: int) -> int:
 @entry("cuGraphExecDestroy")
 def graph_exec_destroy(process: Process, value: int) -> None:
     """End an executable graph; what was launched is carried out."""
-    made = exec_of(process, value)
-    process.graphs.destroy_exec(made)
-    process.streams.end_inner(made.value)
+    graph_exec.end(process, exec_of(process, value))
 
 
 @entry("cuGraphUpload")

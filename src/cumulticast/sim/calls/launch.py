@@ -9,6 +9,7 @@ from cumulticast.sim.calls.kernel import function_in
 from cumulticast.sim.calls.stream import stream_of
 from cumulticast.sim.contexts import Context
 from cumulticast.sim.entry import entry
+from cumulticast.sim.graph_params import kern_of
 from cumulticast.sim.graph_work import KernelWork, RecordWork
 from cumulticast.sim.launches import Launch, Shape
 from cumulticast.sim.modules import Function
@@ -110,9 +111,9 @@ def start(
         except Refused:
             captures.spoil(where)
             raise
-        if captures.add(process, where, KernelWork(asked, shape)):
-            for event in events:
-                captures.add(process, where, RecordWork(event))
+        if where.capture is not None:
+            for work in (KernelWork(asked, shape, kern_of(process, f)), *map(RecordWork, events)):
+                captures.add(process, where, work)
             return
         engine_launch.enqueue(process, where, asked)
         for event in events:

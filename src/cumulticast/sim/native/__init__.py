@@ -25,7 +25,7 @@ from cumulticast.sim.native.memory import (
     writable,
 )
 from cumulticast.sim.native.replicas import kernels, load_reduce, reduce, store, use_kernels
-from cumulticast.sim.native.words import add_and_wake, address_of, get, load_word, put
+from cumulticast.sim.native.words import add_and_wake, address_of, call, get, load_word, put
 
 __all__ = [
     "DTYPES",
@@ -35,6 +35,7 @@ __all__ = [
     "add_and_wake",
     "address_of",
     "allocate",
+    "call",
     "copy",
     "copy_2d",
     "element",

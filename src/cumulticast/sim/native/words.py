@@ -28,3 +28,8 @@ def get(address: int, size: int) -> bytes:
 def put(address: int, data: bytes) -> None:
     """Write bytes to memory that was found writable."""
     ffi.buffer(ffi.cast("char *", address), len(data))[:] = data
+
+
+def call(function: int, data: int) -> None:
+    """Call a C function of one pointer."""
+    ffi.cast("void (*)(void *)", function)(ffi.cast("void *", data))
