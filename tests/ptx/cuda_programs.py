@@ -15,28 +15,36 @@ ARCHITECTURES = ("90", "100")
 on_both = pytest.mark.parametrize("architecture", ARCHITECTURES)
 
 
+HEADERS = {"nvidia-cuda-runtime": "cuda_fp16.h", "nvidia-cuda-cccl": "cccl/nv/target"}
+
+
 @cache
-def headers() -> Path | None:
-    """Find the CUDA headers, if they are installed."""
-    try:
-        found = [one for one in files("nvidia-cuda-runtime") or () if one.name == "cuda_fp16.h"]
-    except PackageNotFoundError:
-        return None
-    return Path(str(found[0].locate())).parent if found else None
+def include_paths() -> tuple[Path, ...] | None:
+    """Find the CUDA headers and those of the C++ library, if all are installed."""
+    found: list[Path] = []
+    for package, header in HEADERS.items():
+        try:
+            places = [one for one in files(package) or () if str(one).endswith(header)]
+        except PackageNotFoundError:
+            return None
+        path = Path(str(places[0].locate()))
+        found.append(path.parents[header.count("/") and 1])
+    return tuple(found)
 
 
 @cache
 def ptx(name: str, architecture: str = "90", *options: str) -> bytes:
     """Compile programs/``name``.cu; skip the test where there is no NVRTC or there are no headers."""
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc")
-    include = headers()
-    if include is None:
-        pytest.skip("the CUDA headers are not installed")
+    paths = include_paths()
+    if paths is None:
+        pytest.skip(f"not all of {', '.join(HEADERS)} are installed")
     try:
         _, program = nvrtc.nvrtcCreateProgram((SOURCES / f"{name}.cu").read_bytes(), f"{name}.cu".encode(), 0, [], [])
     except RuntimeError as error:
         pytest.skip(f"no NVRTC: {error}")
-    flags = [f"--gpu-architecture=compute_{architecture}", "--std=c++17", f"--include-path={include}", *options]
+    include = [f"--include-path={path}" for path in paths]
+    flags = [f"--gpu-architecture=compute_{architecture}", "--std=c++17", *include, *options]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), [flag.encode() for flag in flags])
     if status:
         _, size = nvrtc.nvrtcGetProgramLogSize(program)
