@@ -55,12 +55,11 @@ CALLS = {
 def run(program: str, *command: str) -> tuple[int, str, str]:
     """Run a program; answer its exit code, what it printed, and what it printed on stderr."""
     words = command or [sys.executable, "-c", BEGIN + program]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        printed, errors = process.communicate(timeout=PROMPT)
-    finally:
-        process.kill()
-        process.wait()
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            printed, errors = process.communicate(timeout=PROMPT)
+        finally:
+            process.kill()
     return process.returncode, printed, errors
 
 
