@@ -30,7 +30,7 @@ class Warp:
         self.params = np.zeros(PARAM_BYTES, np.uint8)
         self.launch = ffi.new("struct ptx_launch *")
         self.struct = ffi.new("struct ptx_warp *")
-        self.launch.head.shared_size = SHARED_BYTES
+        self.launch.head.shared_size = self.launch.head.shared_window = SHARED_BYTES
         self.launch.head.local_size = LOCAL_BYTES
         self.launch.head.cluster = [1, 1, 1]
         self.launch.params_size = PARAM_BYTES

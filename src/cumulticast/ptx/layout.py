@@ -48,6 +48,7 @@ WARP: tuple[Field, ...] = (
     ("symbols", "ptr", 1),  # u64[]: addresses of the module's variables and functions, by number
     ("rights", "ptr", 1),  # u8[]: what the device may do, by address >> RIGHTS_SHIFT
     ("tid", "ptr", 1),  # i32[3][32]
+    ("adversary", "ptr", 1),  # where memory is adversarial: struct late_block; else NULL
     ("lanes", "u32", 1),  # lanes that exist and have not exited
     ("all_lanes", "u32", 1),  # lanes that exist
     ("warpid", "u32", 1),
@@ -76,6 +77,7 @@ LAUNCH: tuple[Field, ...] = (
     ("ncluster", "u32", 3),  # clusters in the grid
     ("cluster", "u32", 3),  # blocks in a cluster
     ("shared_size", "u32", 1),  # static and dynamic together
+    ("shared_window", "u32", 1),  # how much of it machine code reaches by itself
     ("dynamic_shared", "u32", 1),
     ("local_size", "u32", 1),  # bytes of local memory of a lane
     ("local_static", "u32", 1),  # of which variables of the kernel take the first

@@ -116,6 +116,6 @@ class Access:
 
     @property
     def word(self) -> int:
-        """What memory.c is told: space, size, right."""
+        """What memory.c is told: space, size, right, strength."""
         right = layout.RIGHT_WRITE if self.write else layout.RIGHT_READ
-        return self.space | self.bytes << 8 | right << 16
+        return self.space | self.bytes << 8 | right << 16 | self.strong << 24

@@ -174,7 +174,7 @@ def window(access: Access) -> list[str]:
     """Write the question (%allowed) whether a stretch lies within the block's shared memory."""
     return [
         field("launch", "%launch"),
-        field("shared_size", "%size", base="%launch", launch=True),
+        field("shared_window", "%size", base="%launch", launch=True),
         field("shared", "%shared"),
         "  %limit = zext i32 %size to i64",
         f"  %end = add i64 %first, {access.span}",

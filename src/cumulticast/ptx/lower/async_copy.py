@@ -7,7 +7,7 @@ have nothing to wait for. A copy that a barrier counts is counted at once.
 from __future__ import annotations
 
 from cumulticast.ptx import layout
-from cumulticast.ptx.lower import address, memory, memory_calls
+from cumulticast.ptx.lower import address, memory, memory_calls, ordering
 from cumulticast.ptx.lower.access import Access, Space
 from cumulticast.ptx.lower.atomics import lower_red, operation_of
 from cumulticast.ptx.lower.elements import Element, Operation, element_of
@@ -82,7 +82,7 @@ def lower_async_arrive(em: Emitter, ins: Instruction) -> None:
     """Arrive when the copies before are complete, which they are; without ``.noinc`` one more is expected before."""
     if ins.has("noinc"):
         with address.shape(em, vector=True):
-            em.do("fence release")
+            ordering.release(em, ("cta",))
             act_on(em, Act.ARRIVE, ins.operands[0], em.const("i64", 1), ins)
 
 
@@ -164,4 +164,5 @@ def lower_async_store(em: Emitter, ins: Instruction) -> None:
     if ins.has("mbarrier::complete_tx::bytes"):
         size = memory.access_of(ins, write=True).bytes
         with address.shape(em, vector=True):
+            ordering.release(em, ("cluster",))
             act_on(em, Act.COMPLETE, ins.operands[2], em.const("i64", size), ins)

@@ -6,7 +6,7 @@ element separately).
 
 from __future__ import annotations
 
-from cumulticast.ptx.lower import address, memory, memory_calls
+from cumulticast.ptx.lower import address, memory, memory_calls, ordering
 from cumulticast.ptx.lower.access import Access
 from cumulticast.ptx.lower.elements import OPERATIONS, Operation, element_of
 from cumulticast.ptx.lower.emitter import Emitter, lowers
@@ -40,10 +40,10 @@ def lower_red(em: Emitter, ins: Instruction) -> None:
 def _lower(em: Emitter, ins: Instruction, destination: Operand | None, rest: tuple[Operand, ...]) -> None:
     release, acquire = ins.has("release") or ins.has("acq_rel"), ins.has("acquire") or ins.has("acq_rel")
     if release:
-        em.do("fence release")
+        ordering.release(em, ins.modifiers)
     _act(em, ins, destination, rest)
     if acquire:
-        em.do("fence acquire")
+        ordering.acquire(em)
 
 
 def _act(em: Emitter, ins: Instruction, destination: Operand | None, rest: tuple[Operand, ...]) -> None:

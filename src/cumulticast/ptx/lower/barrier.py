@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cumulticast.ptx.lower import ordering
 from cumulticast.ptx.lower.emitter import Emitter, lowers
 from cumulticast.ptx.syntax import Instruction
 
@@ -21,7 +22,7 @@ def lower_warp_barrier(em: Emitter, ins: Instruction) -> None:
     """bar.warp.sync: its lanes have come together before; it orders memory."""
     if "warp" not in ins.modifiers:
         raise AssertionError(f"{ins.name} suspends and is no instruction of a block")
-    em.do("fence acq_rel")
+    ordering.fence(em, "acq_rel", ordering.Scope.CTA)
 
 
 @lowers("griddepcontrol", "pmevent", "setmaxnreg")

@@ -5,7 +5,9 @@ The host keeps one copy of memory for all proxies, so a fence between proxies or
 
 from __future__ import annotations
 
+from cumulticast.ptx.lower import ordering
 from cumulticast.ptx.lower.emitter import Emitter, lowers
+from cumulticast.ptx.lower.ordering import Scope
 from cumulticast.ptx.syntax import Instruction
 
 
@@ -16,7 +18,12 @@ def lower_fence(em: Emitter, ins: Instruction) -> None:
         order = "seq_cst"
     else:
         order = next((word for word in ("acquire", "release") if ins.has(word)), "acq_rel")
-    em.do(f"fence {order}")
+    if order == "acquire":
+        ordering.acquire(em)
+        return
+    proxy = any(word.startswith("proxy") for word in ins.modifiers)
+    scope = Scope.NONE if proxy and not ins.has("release") else ordering.scope_of(ins.modifiers)
+    ordering.fence(em, order, scope, alias=ins.has("proxy::alias") or (proxy and ins.has("alias")))
 
 
 @lowers("prefetch", "prefetchu", "applypriority", "discard")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from cumulticast.ptx.lower import address, memory_calls
+from cumulticast.ptx.lower import address, memory_calls, ordering
 from cumulticast.ptx.lower.emitter import Emitter, lowers
 from cumulticast.ptx.lower.memory_calls import Data
 from cumulticast.ptx.syntax import Address, Instruction, Operand, Sink
@@ -61,7 +61,7 @@ def lower_arrive(em: Emitter, ins: Instruction) -> None:
     with address.shape(em, vector=True):
         operand = _count(em, count, 1)
         if not ins.has("relaxed"):
-            em.do("fence release")
+            ordering.release(em, ("cta", *ins.modifiers) if not ins.has("cluster") else ins.modifiers)
         em.set(result, "i64", act_on(em, act, where, operand, ins))
 
 
@@ -74,7 +74,7 @@ def lower_wait(em: Emitter, ins: Instruction) -> None:
         operand = em.resize("i32" if parity else "i64", "i64", operand)
         told = act_on(em, Act.TEST_PARITY if parity else Act.TEST, ins.operands[1], operand, ins)
         if not ins.has("relaxed"):
-            em.do("fence acquire")
+            ordering.acquire(em)
         em.set(ins.operands[0], "i1", em.resize("i64", "i1", told))
 
 

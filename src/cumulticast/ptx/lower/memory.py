@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cumulticast.ptx.lower import access_ir, address, indexing
+from cumulticast.ptx.lower import access_ir, address, indexing, ordering
 from cumulticast.ptx.lower.access import Access, Space
 from cumulticast.ptx.lower.emitter import LANES, Emitter, lowers
 from cumulticast.ptx.syntax import TYPE_BITS, Address, Instruction, Negated, Operand, Register, Symbol, Vector
@@ -48,7 +48,7 @@ def lower_ld(em: Emitter, ins: Instruction) -> None:
     access, kind = access_of(ins, write=False), em.kind(ins.types[-1])
     wide = load(em, access, address_operand(em, ins.operands[1]))
     if ins.has("acquire"):
-        em.do("fence acquire")
+        ordering.acquire(em)
     destinations = elements(ins.operands[0])
     for destination, part in zip(destinations, split(em, access, wide, kind, len(destinations)), strict=True):
         em.set(destination, kind, part, signed=ins.types[-1][0] == "s")
@@ -63,7 +63,7 @@ def lower_st(em: Emitter, ins: Instruction) -> None:
             _store(em, access, kind, ins)
         return
     if ins.has("release"):
-        em.do("fence release")
+        ordering.release(em, ins.modifiers)
     _store(em, access, kind, ins)
 
 

@@ -29,8 +29,8 @@ class Data:
 
 
 def word(space: Space, size: int, right: int) -> int:
-    """Make the word that memory.h takes apart: space, bytes of a lane, right."""
-    return space | size << 8 | right << 16
+    """Make the word that memory.h takes apart: space, bytes of a lane, right; that the access is strong."""
+    return space | size << 8 | right << 16 | 1 << 24
 
 
 def place_operand(em: Emitter, operand: Operand) -> Address:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cumulticast.ptx.lower import address, memory, memory_calls, multimem_ir
+from cumulticast.ptx.lower import address, memory, memory_calls, multimem_ir, ordering
 from cumulticast.ptx.lower.access import Access, Space
 from cumulticast.ptx.lower.atomics import operation_of
 from cumulticast.ptx.lower.elements import element_of
@@ -42,7 +42,7 @@ def lower_ld_reduce(em: Emitter, ins: Instruction) -> None:
         registers = memory.elements(ins.operands[0])
         parts = memory.split(em, access, wide, kind, len(registers))
     if ins.has("acquire"):
-        em.do("fence acquire")
+        ordering.acquire(em)
     for register, part in zip(registers, parts, strict=True):
         em.set(register, kind, memory_calls.first_active(em, kind, part) if uniform else part)
 
@@ -69,7 +69,7 @@ def lower_multimem_st(em: Emitter, ins: Instruction) -> None:
     """Write into every replica."""
     access, kind = _access(ins, write=True), em.kind(ins.types[-1])
     if ins.has("release"):
-        em.do("fence release")
+        ordering.release(em, ins.modifiers)
     with address.once(em):
         access, arguments = memory.reach(em, access, memory_calls.place_operand(em, ins.operands[0]))
         for name, text in multimem_ir.store_functions(access).items():
@@ -85,7 +85,7 @@ def lower_multimem_red(em: Emitter, ins: Instruction) -> None:
     """Combine with every replica, each element in one atomic act."""
     access, kind = _access(ins, write=True), em.kind(ins.types[-1])
     if ins.has("release"):
-        em.do("fence release")
+        ordering.release(em, ins.modifiers)
     with address.shape(em, vector=True):
         words = [memory_calls.word(access.space, access.bytes, memory_calls.READ_WRITE), _code(em, ins, access)]
         where = memory_calls.raw64(em, ins.operands[0], access.space)

@@ -1,4 +1,5 @@
 /* atom and red. */
+#include "adversary.h"
 #include "arithmetic.h"
 
 /* Nobody but the lanes of this warp asks in which order; across threads every element is one atomic act. */
@@ -155,19 +156,47 @@ static uint32_t global_lanes(const struct ptx_warp *warp, uint32_t space, uint32
     return lanes;
 }
 
+/* Sums of f32 in global memory flush. */
+static uint32_t flushed_lanes(const struct ptx_warp *warp, uint32_t what, uint32_t code, uint32_t active,
+                              char *const *place) {
+    return PTX_CODE_ELEMENT(code) == ELEMENT_F32 ? global_lanes(warp, PTX_WHAT_SPACE(what), active, place) : 0;
+}
+
+static void act_on(const struct ptx_warp *warp, uint32_t what, uint32_t code, uint32_t active, char *const *place,
+                   const void *first, const void *second, void *old) {
+    const uint32_t lanes = flushed_lanes(warp, what, code, active, place);
+    if (lanes) ptx_act(code | PTX_ADD_FLUSHED << 8, lanes, place, first, second, old);
+    if (active & ~lanes) ptx_act(code, active & ~lanes, place, first, second, old);
+}
+
 void ptx_atom(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, uint32_t code,
               const uint64_t *address, const void *first, const void *second, void *old) {
     char *place[PTX_LANES];
     ptx_places(warp, number, active, what, address, place);
-    if (PTX_CODE_ELEMENT(code) == ELEMENT_F32) {
-        const uint32_t lanes = global_lanes(warp, PTX_WHAT_SPACE(what), active, place);
-        if (lanes) ptx_act(code | PTX_ADD_FLUSHED << 8, lanes, place, first, second, old);
-        active &= ~lanes;
+    act_on(warp, what, code, active, place, first, second, old);
+    if (warp->adversary) PTX_EACH_LANE(lane, active) adversary_acted(warp, number, lane, what, place[lane]);
+}
+
+/* As stores: late, each lane by itself. */
+static void red_late(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, uint32_t code,
+                     const uint64_t *address, const void *first) {
+    const uint32_t writes = (what & 0xff00ffffu) | PTX_RIGHT_WRITE << 16;
+    char *place[PTX_LANES];
+    ptx_allowed(warp, number, active, what, address, place);
+    const uint32_t flushed = flushed_lanes(warp, what, code, active, place);
+    PTX_EACH_LANE(lane, active) {
+        if (!ptx_is_common(warp, PTX_WHAT_SPACE(what), lane, place[lane])) {
+            act_on(warp, what, code, 1u << lane, place, first, NULL, NULL);
+            continue;
+        }
+        adversary_touch(warp, number, 1u << lane, writes, place[lane]);
+        adversary_write(warp, number, 1u << lane, writes, flushed >> lane & 1 ? code | PTX_ADD_FLUSHED << 8 : code, 0,
+                        place[lane], (const char *)first + lane * PTX_WHAT_SIZE(what));
     }
-    if (active) ptx_act(code, active, place, first, second, old);
 }
 
 void ptx_red(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, uint32_t code,
              const uint64_t *address, const void *first, const void *second) {
-    ptx_atom(warp, number, active, what, code, address, first, second, NULL);
+    if (warp->adversary) red_late(warp, number, active, what, code, address, first);
+    else ptx_atom(warp, number, active, what, code, address, first, second, NULL);
 }

@@ -3,6 +3,7 @@
  * A warp may have lanes at several places. Those that wait at a barrier are taken out of the warp's masks (parked), so
  * that its code does not find them. When a warp has spun, another of its places has the next turn: lanes that wait for
  * each other all make progress. */
+#include "adversary.h"
 #include "run.h"
 #include <string.h>
 
@@ -51,6 +52,7 @@ void block_begin(struct ptx_block *block, uint64_t index) {
     block->live = run->warps;
     block->waiting_barriers = 0;
     for (uint32_t i = 0; i < run->warps; i++) begin_warp(run, &block->warps[i], &first);
+    if (run->late) adversary_block_begin(block, index);
     if (run->launch.places <= 1) return;
     memset(block->barriers, 0, sizeof block->barriers);
     for (uint32_t i = 0; i < run->warps; i++) {
@@ -107,7 +109,8 @@ static bool barrier_check(struct ptx_block *block, uint32_t id) {
     return true;
 }
 
-static uint32_t arrive(struct ptx_block *block, const struct ptx_warp *warp) {
+static uint32_t arrive(struct ptx_block *block, struct ptx_warp *warp) {
+    if (warp->adversary) adversary_release(warp, warp->waiting, PTX_SCOPE_CTA);
     uint32_t id = warp->barrier_id % BARRIERS;
     struct barrier *barrier = &block->barriers[id];
     barrier->arrived += count(warp->waiting);
@@ -175,7 +178,7 @@ static void settle(struct ptx_block *block, struct warp_slot *slot) {
     if (run->launch.places > 1 && turn_to_next(slot, run->launch.places, slot->warp->next)) return;
     if (!slot->warp->lanes) {
         slot->state = WARP_DONE;
-        block->live--;
+        if (!--block->live && run->late) adversary_block_end(block);
         return;
     }
     slot->state = WARP_WAITS;
@@ -242,6 +245,7 @@ static bool serve(struct ptx_block *block, struct warp_slot *slot, uint32_t reas
         return true;
     }
     case PTX_CLUSTER_ARRIVE:
+        if (warp->adversary) adversary_release(warp, warp->waiting, PTX_SCOPE_GPU);
         slot->cluster_phase = block->cluster->phase;
         block->cluster->arrived += count(warp->waiting);
         cluster_check(block);
@@ -283,6 +287,7 @@ void block_straight(struct ptx_block *block, uint64_t index) {
     size_t step = (size_t)run->launch.head.local_size * PTX_LANES;
     place_block(warp, &run->launch.head, run->cluster, index);
     turn_now->warp = warp;
+    if (run->late) adversary_block_begin(block, index);
     for (uint32_t i = 0; i < run->warps; i++) {
         warp->lanes = warp->all_lanes = i + 1 == run->warps ? run->last_lanes : 0xffffffffu;
         warp->warpid = i;
@@ -292,12 +297,14 @@ void block_straight(struct ptx_block *block, uint64_t index) {
         code(warp, 0);
     }
     warp->local = local;
+    if (run->late) adversary_block_end(block);
 }
 
 /* Give each warp that can go on a turn; answer whether anything moved. */
 bool block_pass(struct ptx_block *block) {
     bool moved = false;
     const struct ptx_run *run = block->group->run;
+    if (run->late) adversary_block_pass(block);
     for (uint32_t i = 0; i < run->warps && !atomic_load_explicit(&run->stopped, memory_order_relaxed); i++)
         if (block->warps[i].state == WARP_READY) moved |= warp_turn(block, &block->warps[i]);
     return moved;

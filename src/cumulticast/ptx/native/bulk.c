@@ -2,6 +2,7 @@
  * out at once, which PTX allows: nobody may look at the destination before the copy is said to be complete. */
 #include <stdio.h>
 
+#include "adversary.h"
 #include "mbarrier.h"
 #include "multicast.h"
 
@@ -17,6 +18,7 @@ static _Noreturn void refuse_chunk(struct ptx_warp *warp, uint32_t number, uint3
 /* Answer where a stretch lies; every chunk of it has to be allowed. */
 static char *stretch(struct ptx_warp *warp, uint32_t number, uint32_t lane, uint32_t space, uint64_t address,
                      uint32_t size, uint32_t right) {
+    if (warp->adversary) adversary_settle(warp);
     if ((address | size) % CHUNK) refuse_chunk(warp, number, lane, address, size);
     char *place = ptx_place(warp, space, lane, address, CHUNK, right);
     for (uint64_t at = 0; place && at < size; at += CHUNK) {
@@ -121,6 +123,7 @@ void ptx_copy_some(struct ptx_warp *warp, uint32_t number, uint32_t active, uint
 void ptx_fill(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t space, const uint64_t *to,
               const uint64_t *size) {
     warp->instruction = number;
+    if (warp->adversary) adversary_settle(warp);
     PTX_EACH_LANE(lane, active) {
         const uint32_t what = space | 8u << 8 | PTX_RIGHT_WRITE << 16;
         for (uint64_t at = 0; at < size[lane]; at += 8) {

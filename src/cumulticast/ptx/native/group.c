@@ -3,6 +3,7 @@
  * A kernel that never stops on its way needs one resident block, which serves block after block; one that hands over at
  * loops or barriers gets many, so that the blocks walk through memory side by side. */
 #define _GNU_SOURCE
+#include "adversary.h"
 #include "run.h"
 #include <sched.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ void plan(struct ptx_run *run) {
     run->warp_stride = up(PTX_FRAME_AT + launch->frame_size, LINE);
     run->shared_stride = up(launch->head.shared_size, LINE) + LINE;
     run->local_stride = up((size_t)launch->head.local_size * PTX_LANES * run->warps, LINE);
-    uint64_t threads = threads_at_hand();
+    uint64_t threads = run->late ? 2 : threads_at_hand(); /* the same everywhere, for a seed to mean the same */
     uint64_t even = (run->blocks + threads - 1) / threads;
     if (launch->places <= 1) {
         uint64_t enough = launch->work ? WORK_AT_ONCE / launch->work + 1 : 1;
@@ -71,9 +72,10 @@ static void prepare_warp(struct ptx_block *block, uint32_t number) {
     warp->local = group->local + run->local_stride * block->number + (size_t)run->launch.head.local_size * PTX_LANES * number;
     warp->params = run->params;
     warp->symbols = (void *)run->launch.symbols;
-    warp->rights = (void *)run->launch.rights;
+    warp->rights = run->late ? adversary_rights(run) : (void *)run->launch.rights;
     warp->tid = run->tid + 3 * PTX_LANES * number;
     warp->warpid = number;
+    warp->adversary = NULL;
 }
 
 /* Make room for a group; NULL when the host has none. */
@@ -155,7 +157,8 @@ static bool pass_straight(struct group *group) {
 
 /* Carry on every resident block; those that end make room for the following. Answer whether anything moved. */
 bool group_pass(struct group *group) {
-    const struct ptx_run *run = group->run;
+    struct ptx_run *run = group->run;
+    if (run->late) adversary_pass(run);
     if (straight(run)) return pass_straight(group);
     bool moved = false;
     for (uint32_t slot = 0; slot < run->slots; slot++) {

@@ -1,5 +1,6 @@
 /* Loads and stores that are not one allowed stretch for a whole warp: lanes that are off, scattered addresses, faults. */
-#include "memory.h"
+#include "adversary.h"
+#include "arithmetic.h"
 
 static const struct ptx_launch_head *launch_of(const struct ptx_warp *warp) { return warp->launch; }
 
@@ -69,8 +70,15 @@ char *ptx_place(const struct ptx_warp *warp, uint32_t space, uint32_t lane, uint
     }
 }
 
-void ptx_places(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, const uint64_t *address,
-                char **place) {
+int ptx_is_common(const struct ptx_warp *warp, uint32_t space, uint32_t lane, const char *place) {
+    if (space != PTX_GENERIC) return space <= PTX_SHARED;
+    const uint64_t address = (uintptr_t)place;
+    return !within(address, 1, local_of(warp, lane), launch_of(warp)->local_size) &&
+           !within(address, 1, warp->params, ptx_params_size(warp));
+}
+
+void ptx_allowed(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, const uint64_t *address,
+                 char **place) {
     const uint32_t space = PTX_WHAT_SPACE(what), size = PTX_WHAT_SIZE(what), right = PTX_WHAT_RIGHT(what);
     uint64_t granule = ~(uint64_t)0; /* the last one that was found to be allowed */
     warp->instruction = number;
@@ -85,6 +93,28 @@ void ptx_places(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_
         if (!place[lane]) ptx_refuse(warp, number, what, lane, here);
         if (space <= PTX_GENERIC && global_allowed(warp, here, right)) granule = here >> PTX_RIGHTS_SHIFT;
     }
+}
+
+static void touch(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, char *const *place) {
+    PTX_EACH_LANE(lane, active)
+        if (ptx_is_common(warp, PTX_WHAT_SPACE(what), lane, place[lane]))
+            adversary_touch(warp, number, 1u << lane, what, place[lane]);
+}
+
+void ptx_places(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, const uint64_t *address,
+                char **place) {
+    ptx_allowed(warp, number, active, what, address, place);
+    if (warp->adversary) touch(warp, number, active, what, place);
+}
+
+/* Let writes be late; those to memory of the lane's own are not. */
+static void store_late(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, char *const *place,
+                       const char *data) {
+    const uint32_t size = PTX_WHAT_SIZE(what);
+    PTX_EACH_LANE(lane, active)
+        if (ptx_is_common(warp, PTX_WHAT_SPACE(what), lane, place[lane]))
+            adversary_write(warp, number, 1u << lane, what, PTX_COPY, 0, place[lane], data + lane * size);
+        else ptx_put(place[lane], data + lane * size, size);
 }
 
 /* Every element is moved by one instruction of the host: that is what a strong access promises. */
@@ -108,6 +138,10 @@ void ptx_store(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t
                const void *data) {
     char *place[PTX_LANES];
     ptx_places(warp, number, active, what, address, place);
+    if (warp->adversary) {
+        store_late(warp, number, active, what, place, data);
+        return;
+    }
     switch (PTX_WHAT_SIZE(what)) {
 #define STORE(size, T) \
     case size: \
@@ -125,7 +159,9 @@ static char *one_place(struct ptx_warp *warp, uint32_t number, uint32_t active, 
     uint64_t addresses[PTX_LANES];
     char *place[PTX_LANES];
     addresses[lane] = address;
-    ptx_places(warp, number, 1u << lane, what, addresses, place);
+    ptx_allowed(warp, number, 1u << lane, what, addresses, place);
+    if (warp->adversary && ptx_is_common(warp, PTX_WHAT_SPACE(what), lane, place[lane]))
+        adversary_touch(warp, number, active, what, place[lane]);
     return place[lane];
 }
 
@@ -136,5 +172,9 @@ void ptx_load_one(struct ptx_warp *warp, uint32_t number, uint32_t active, uint3
 
 void ptx_store_one(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, uint64_t address,
                    const void *data) {
-    if (active) memcpy(one_place(warp, number, active, what, address), data, PTX_WHAT_SIZE(what));
+    if (!active) return;
+    char *place = one_place(warp, number, active, what, address);
+    if (warp->adversary && ptx_is_common(warp, PTX_WHAT_SPACE(what), (uint32_t)__builtin_ctz(active), place))
+        adversary_write(warp, number, active, what, PTX_COPY, 0, place, data);
+    else memcpy(place, data, PTX_WHAT_SIZE(what));
 }

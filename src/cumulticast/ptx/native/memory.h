@@ -25,13 +25,15 @@ uint32_t ptx_judge(const struct ptx_warp *warp, uint32_t space, uint32_t lane, u
 
 /* Answer the bits PTX_RIGHT_… of the granule that holds an address; 0: nothing is there. */
 static inline uint8_t ptx_right_at(const struct ptx_warp *warp, uint64_t address) {
-    return address >> PTX_ADDRESS_BITS ? 0 : ((const uint8_t *)warp->rights)[address >> PTX_RIGHTS_SHIFT];
+    const uint8_t *rights = warp->adversary ? ((const struct ptx_launch *)warp->launch)->rights : warp->rights;
+    return address >> PTX_ADDRESS_BITS ? 0 : rights[address >> PTX_RIGHTS_SHIFT];
 }
 
-/* What an access is, in one word: its space, bytes of a lane, right. */
+/* What an access is, in one word: its space, bytes of a lane, right, whether it is strong. */
 #define PTX_WHAT_SPACE(what) ((what) & 255u)
 #define PTX_WHAT_SIZE(what) ((what) >> 8 & 255u)
 #define PTX_WHAT_RIGHT(what) ((what) >> 16 & 255u)
+#define PTX_WHAT_STRONG(what) ((what) >> 24 & 1u)
 
 /* Walk over the lanes of a mask, ascending. */
 #define PTX_EACH_LANE(lane, active) \
@@ -55,6 +57,24 @@ char *ptx_place(const struct ptx_warp *warp, uint32_t space, uint32_t lane, uint
 
 /* End the kernel for an access that ptx_judge refuses. */
 _Noreturn void ptx_refuse(struct ptx_warp *warp, uint32_t number, uint32_t what, uint32_t lane, uint64_t address);
+
+/* Write with one instruction of the host: another thread may wait for the value. */
+static inline void ptx_put(char *place, const void *data, uint32_t size) {
+    switch (size) {
+    case 1: __atomic_store_n(place, *(const char *)data, __ATOMIC_RELAXED); break;
+    case 2: __atomic_store_n((uint16_t *)place, *(const uint16_t *)data, __ATOMIC_RELAXED); break;
+    case 4: __atomic_store_n((uint32_t *)place, *(const uint32_t *)data, __ATOMIC_RELAXED); break;
+    case 8: __atomic_store_n((uint64_t *)place, *(const uint64_t *)data, __ATOMIC_RELAXED); break;
+    default: memcpy(place, data, size);
+    }
+}
+
+/* Whether other threads can see what a lane writes there: neither its local memory nor a parameter. */
+int ptx_is_common(const struct ptx_warp *warp, uint32_t space, uint32_t lane, const char *place);
+
+/* Answer the host addresses of the active lanes' accesses, all of them allowed, without touching memory. */
+void ptx_allowed(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, const uint64_t *address,
+                 char **place);
 
 /* Answer the host addresses of the active lanes' accesses, all of them allowed; ends the kernel otherwise. */
 void ptx_places(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, const uint64_t *address,

@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 static struct ptx_multicast *table_of(const struct ptx_warp *warp) {
-    return ((const struct ptx_launch_head *)warp->launch)->multicast;
+    const struct ptx_launch *launch = warp->launch;
+    return launch->head.multicast ? launch->head.multicast : launch->withheld;
 }
 
 static int holds(const struct ptx_segment *segment, uint64_t address, uint32_t size) {

@@ -1,4 +1,5 @@
 /* multimem.ld_reduce, multimem.st, multimem.red: replicas in ascending order. */
+#include "adversary.h"
 #include "multicast.h"
 #include "small_floats.h"
 
@@ -15,14 +16,12 @@ static const struct ptx_segment *whole(struct ptx_warp *warp, uint32_t number, u
 
 /* ---- st */
 
-static inline void put(char *place, const char *data, uint32_t size) {
-    switch (size) { /* one instruction each: another thread may wait for the value */
-    case 1: __atomic_store_n(place, *data, __ATOMIC_RELAXED); break;
-    case 2: __atomic_store_n((uint16_t *)place, *(const uint16_t *)data, __ATOMIC_RELAXED); break;
-    case 4: __atomic_store_n((uint32_t *)place, *(const uint32_t *)data, __ATOMIC_RELAXED); break;
-    case 8: __atomic_store_n((uint64_t *)place, *(const uint64_t *)data, __ATOMIC_RELAXED); break;
-    default: memcpy(place, data, size);
-    }
+/* Each replica is written by itself, and so late by itself. */
+static void write_late(struct ptx_warp *warp, uint32_t number, uint32_t lane, uint32_t what, uint32_t code,
+                       uint64_t address, char *place, const char *data) {
+    const uint32_t writes = (what & 0xff00ffffu) | PTX_RIGHT_WRITE << 16;
+    adversary_touch_replica(warp, number, 1u << lane, writes, address, place);
+    adversary_write(warp, number, 1u << lane, writes, code, address, place, data);
 }
 
 /* Lanes that are not one stretch: that is machine code's own. */
@@ -32,8 +31,12 @@ void ptx_multimem_store(struct ptx_warp *warp, uint32_t number, uint32_t active,
     warp->instruction = number;
     PTX_EACH_LANE(lane, active) {
         const struct ptx_segment *segment = ptx_segment(warp, number, lane, address[lane], size);
-        for (uint32_t i = 0; i < segment->replicas; i++)
-            put(ptx_replica(segment, address[lane], i), (const char *)data + lane * size, size);
+        for (uint32_t i = 0; i < segment->replicas; i++) {
+            char *place = ptx_replica(segment, address[lane], i);
+            const char *own = (const char *)data + lane * size;
+            if (warp->adversary) write_late(warp, number, lane, what, PTX_COPY, address[lane], place, own);
+            else ptx_put(place, own, size);
+        }
     }
 }
 
@@ -72,9 +75,19 @@ static void reduce_uneven(uint32_t code, char *result, const struct ptx_segment 
     reduce(code, result, side[0], size, segment->replicas, PTX_CODE_COUNT(code));
 }
 
+/* What the lanes have to see of all replicas is carried out. */
+static void touch(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, const uint64_t *address) {
+    PTX_EACH_LANE(lane, active) {
+        const struct ptx_segment *segment = ptx_segment(warp, number, lane, address[lane], PTX_WHAT_SIZE(what));
+        for (uint32_t i = 0; i < segment->replicas; i++)
+            adversary_touch_replica(warp, number, 1u << lane, what, address[lane], ptx_replica(segment, address[lane], i));
+    }
+}
+
 void ptx_multimem_load(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, uint32_t code,
                        const uint64_t *address, void *data) {
     const uint32_t size = PTX_WHAT_SIZE(what), count = PTX_CODE_COUNT(code);
+    if (warp->adversary) touch(warp, number, active, what, address);
     const struct ptx_segment *segment = whole(warp, number, active, size, address);
     if (segment) {
         reduce(code, data, ptx_replica(segment, address[0], 0), segment->stride, segment->replicas, count * PTX_LANES);
@@ -105,7 +118,10 @@ void ptx_multimem_red(struct ptx_warp *warp, uint32_t number, uint32_t active, u
         PTX_EACH_LANE(lane, active) if (i < segment[lane]->replicas) {
             place[lane] = ptx_replica(segment[lane], address[lane], i);
             lanes |= 1u << lane;
+            if (warp->adversary)
+                write_late(warp, number, lane, what, code, address[lane], place[lane],
+                           (const char *)data + lane * PTX_WHAT_SIZE(what));
         }
-        ptx_act(code, lanes, place, data, NULL, NULL);
+        if (!warp->adversary) ptx_act(code, lanes, place, data, NULL, NULL);
     }
 }

@@ -4,6 +4,7 @@
  * spins on what a later block writes gives way to it. Every fourth turn the idle groups come first: what they wait for
  * may be there. Now and then new blocks come first: a loop that is not seen to spin may wait for them. */
 #define _GNU_SOURCE
+#include "adversary.h"
 #include "run.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #endif
 
 #define SLICE 200000 /* ns of a turn */
-enum { TRIES_OF_IDLE = 4, TRIES_OF_NEW = 64 };
+enum { TRIES_OF_IDLE = 4, TRIES_OF_NEW = 64, PASSES = 4 };
 
 /* ---- queues ----------------------------------------------------------------------------------------------------- */
 
@@ -86,6 +87,11 @@ static void floats_end(uint32_t old) {
 #endif
 }
 
+/* How long a turn is: by the clock, but by passes where it is to be the same every time. */
+static bool has_time(const struct ptx_run *run, uint32_t passes, int64_t until) {
+    return run->late ? passes < PASSES : now() < until;
+}
+
 /* Answer whether anything moved. */
 static bool carry_on(struct group *group) {
     struct ptx_run *run = group->run;
@@ -96,11 +102,12 @@ static bool carry_on(struct group *group) {
     turn_now = &turn;
     if (sigsetjmp(turn.back, 0) == 0) {
         int64_t until = now() + SLICE;
+        uint32_t passes = 0;
         bool moved;
         do {
             moved = group_pass(group);
             any |= moved;
-        } while (moved && group->live && !atomic_load(&run->stopped) && now() < until);
+        } while (moved && group->live && !atomic_load(&run->stopped) && has_time(run, ++passes, until));
         group->moved = moved;
     }
     turn_now = outer;
@@ -113,7 +120,7 @@ static uint64_t left(const struct group *group) {
     return group->end - group->following + (straight(group->run) ? 0 : group->live);
 }
 
-int ptx_run_turn(struct ptx_run *run) {
+static int take_turn(struct ptx_run *run) {
     if (atomic_load(&run->stopped)) return PTX_FINISHED;
     pthread_mutex_lock(&run->lock);
     struct group *group = next_group(run);
@@ -136,6 +143,27 @@ int ptx_run_turn(struct ptx_run *run) {
     over = atomic_load(&run->stopped) || run->done == run->blocks;
     pthread_mutex_unlock(&run->lock);
     return over ? PTX_FINISHED : moved ? PTX_MOVED : PTX_IDLE;
+}
+
+/* All that the launch has written is carried out; after a fault it is not. */
+static void end_late(struct ptx_run *run) {
+    struct turn turn = { .run = run };
+    struct turn *outer = turn_now;
+    uint32_t floats = floats_begin();
+    turn_now = &turn;
+    if (sigsetjmp(turn.back, 0) == 0) adversary_run_over(run, atomic_load(&run->stopped));
+    turn_now = outer;
+    floats_end(floats);
+}
+
+int ptx_run_turn(struct ptx_run *run) {
+    struct ptx_adversary *adversary = run->launch.adversary;
+    if (!adversary) return take_turn(run);
+    if (!adversary_enter(adversary)) return PTX_IDLE;
+    int came = take_turn(run);
+    if (came == PTX_FINISHED) end_late(run);
+    adversary_leave(adversary);
+    return came;
 }
 
 /* ---- beginning and end ------------------------------------------------------------------------------------------ */
@@ -164,11 +192,13 @@ struct ptx_run *ptx_run_begin(const struct ptx_launch *launch) {
     run->last_lanes = threads % PTX_LANES ? (1u << threads % PTX_LANES) - 1 : 0xffffffffu;
     run->blocks = (uint64_t)grid[0] * grid[1] * grid[2];
     run->cluster = head->cluster[0] * head->cluster[1] * head->cluster[2];
+    run->launch.head.shared_window = head->shared_size;
+    bool room = adversary_run_begin(run);
     plan(run);
     pthread_mutex_init(&run->lock, NULL);
     run->tid = thread_numbers(shape, run->warps);
     run->params = malloc(launch->params_size + 16);
-    if (!run->tid || !run->params) {
+    if (!room || !run->tid || !run->params) {
         ptx_run_end(run);
         return NULL;
     }
@@ -244,6 +274,7 @@ static void free_groups(struct group *group) {
 }
 
 void ptx_run_end(struct ptx_run *run) {
+    adversary_run_free(run);
     free_groups(run->ready);
     free_groups(run->idle);
     free_groups(run->spare);

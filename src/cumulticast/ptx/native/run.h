@@ -74,6 +74,7 @@ struct ptx_run {
     pthread_mutex_t lock;
     struct group *ready, *ready_last, *idle, *idle_last, *spare;
     atomic_bool stopped;
+    struct late_run *late; /* adversarial memory: its books; else NULL */
     bool asked;              /* it was asked to stop before it had a fault of its own */
 };
 

@@ -40,6 +40,9 @@ struct ptx_launch {
     const uint8_t *rights;
     double seconds;         /* time limit; 0: none */
     uint64_t work;          /* rough bytes a block touches, for dealing blocks out; 0: unknown */
+    struct ptx_adversary *adversary; /* NULL: memory is plain */
+    uint64_t ordinal;       /* of the adversary's launches, from 1 on; 0: as they begin */
+    void *withheld;         /* the multicast table, where machine code is not to find it (adversary.c) */
 };
 
 struct ptx_run;
