@@ -101,15 +101,38 @@ def test_an_illegal_modifier_names_the_nearest_form() -> None:
         "tcgen05.wait::ld.sync.aligned;",
         "wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1}, [%d1], 16;",
         "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [tex_a, {%f1,%f2}];",
-        "cp.async.bulk.commit_group;",
-        "multimem.cp.async.bulk.global.shared::cta.bulk_group [%d1], [%r1], %r2;",
-        "vadd4.u32.u32.u32 %r1, %r2, %r3, %r4;",
-        "cvt.rn.satfinite.e2m1x2.f32 %h1, %f1, %f2;",
+        "cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2}], [%r3];",
+        "cp.async.bulk.prefetch.tensor.1d.L2.global.tile [%d1, {%r2}];",
+        "vadd.u32.u32.u32 %r1, %r2, %r3;",
+        "cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2;",
+        "cvt.rn.satfinite.s2f6x2.f32 %h1, %f1, %f2;",
+        "isspacep.const %p1, %d1;",
+        "stacksave.u64 %d1;",
     ],
 )
 def test_what_is_not_simulated_says_so(statement: str) -> None:
     error = refused(module(f"ret;\n{statement}"), f"{statement.split()[0].rstrip(';')} is not simulated")
     assert error.line == 8
+
+
+def test_selectors_of_video_instructions_are_not_simulated_and_plain_registers_are() -> None:
+    error = refused(module("vadd4.u32.u32.u32 %r1, %r2.b3210, %r3, %r4;"), r"selector .b3210 of %r2: is not simulated")
+    assert error.line == 7
+    accepted(module("vadd4.u32.u32.u32 %r1, %r2, %r3, %r4;"))
+    refused(module("vadd4.u32.u32.u32 %r1, 5, %r3, %r4;"), "operand 2: a register is expected")
+
+
+def test_copies_of_stretches_and_what_they_need() -> None:
+    copy = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+    copy += " [%r1], [%d1], %r2, [%r3], %h1;"
+    accepted(module(copy))
+    refused(module(copy, target="sm_80"), "needs .target sm_90", sm=80)
+    refused(module("cp.async.bulk.shared::cta.global.bulk_group [%r1], [%d1], %r2;"), "no such form")
+    accepted(module("st.bulk.weak.shared::cta [%r1], 200, 0;", target="sm_100"), sm=100)
+    refused(module("st.bulk.weak.shared::cta [%r1], 200, 1;", target="sm_100"), "0 is expected", sm=100)
+    accepted(module("setmaxnreg.dec.sync.aligned.u32 24;", target="sm_90a"))
+    refused(module("setmaxnreg.dec.sync.aligned.u32 16;", target="sm_90a"), "multiple of 8 from 24 to 256")
+    refused(module("setmaxnreg.dec.sync.aligned.u32 24;"), "does not exist on .target sm_90")
 
 
 def test_a_form_of_a_newer_target_or_version_says_what_it_needs() -> None:

@@ -14,7 +14,7 @@ from cumulticast.ptx.flow.blocks import Block, Suspend, leaves, reachable
 from cumulticast.ptx.flow.calls import Program, assemble, function_addresses
 from cumulticast.ptx.flow.frames import lay_out
 from cumulticast.ptx.flow.lanes import VARYING, Lanes, constants
-from cumulticast.ptx.flow.liveness import Names, live_in
+from cumulticast.ptx.flow.liveness import Names, live_in, uses_of_end
 from cumulticast.ptx.flow.order import arrange
 from cumulticast.ptx.flow.writer import Writer
 from cumulticast.ptx.layout import Reason
@@ -108,9 +108,7 @@ def _slots(blocks: list[Block], registers: Mapping[str, str], lanes: Lanes) -> d
         if ins.guard is not None:
             names[ins.guard.name] = None
     for block in blocks:
-        end = block.end
-        if isinstance(end, Suspend) and end.ins is not None:
-            names.update(dict.fromkeys(effects.read(end.ins)))
+        names.update(dict.fromkeys(uses_of_end(block)))
     return {
         name: Slot(
             "i1" if name == effects.CARRY else Emitter.kind(registers[name]),

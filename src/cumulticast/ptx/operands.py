@@ -11,7 +11,7 @@ from itertools import islice
 from typing import NoReturn
 
 from . import expressions
-from .cursor import Cursor
+from .cursor import Cursor, shorten
 from .scopes import Binding, Scope
 from .specials import SPECIAL_TYPES, SPECIAL_VECTORS
 from .syntax import (
@@ -98,6 +98,8 @@ def _named(cursor: Cursor, scope: Scope) -> Operand:
     cursor.at += 1
     target = binding.target
     if isinstance(target, Register):
+        if cursor.kind == "dotted":
+            cursor.fail(f"selector {shorten(cursor.text)} of {shorten(name)}: is not simulated")
         return target
     if isinstance(target, Vector):
         return _component(cursor, target)

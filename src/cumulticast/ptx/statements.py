@@ -171,7 +171,7 @@ class Body:
         cursor.at = place.at
         guard, inverted = operands.guard(cursor, scope) if cursor.take("@") else (None, False)
         line, opcode, modifiers = cursor.line, cursor.name(), self._modifiers()
-        if opcode in UNSIMULATED:
+        if opcode in UNSIMULATED or "tensor" in modifiers:
             return Instruction(opcode, modifiers, (), guard, inverted, line)
         found = self._operands(scope, opcode == "call")
         return Instruction(opcode, modifiers, found, guard, inverted, line)

@@ -74,6 +74,8 @@ def since(target: Target) -> tuple[int, int]:
 TARGETS: dict[str, frozenset[str]] = {
     "family_100": frozenset(["100a", "100f", "103a", "103f", "107a", "107f"]),
     "multimem_fp8": frozenset(["100a", "100f", "103a", "103f", "107a", "107f", "110a", "110f", "120a", "121a"]),
+    "accelerated": frozenset(["90a", *(f"{sm}{s}" for sm in (100, 103, 107, 110, 120, 121) for s in "af")]),
+    "small_floats": frozenset(f"{sm}{s}" for sm in (100, 103, 107, 110, 120, 121) for s in "af"),
     "saturating": frozenset(["107a", "107f", "120a", "120f", "121a", "121f"]),
 }
 

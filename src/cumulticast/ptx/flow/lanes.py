@@ -94,6 +94,8 @@ class Lanes:
         if not names or all(self.level.get(name) == VARYING for name in names):
             return False
         level = self._level(block, ins)
+        if any(self.level.get(name) == VARYING for name in names):
+            level = VARYING  # an instruction has one shape, also where it writes two registers
         changed = False
         for name in names:
             mine = level

@@ -13,6 +13,7 @@ from cumulticast.ptx.flow import effects
 from cumulticast.ptx.flow.blocks import Block, Suspend
 from cumulticast.ptx.flow.frames import Frame, found_at
 from cumulticast.ptx.flow.lanes import Lanes
+from cumulticast.ptx.flow.liveness import Names
 from cumulticast.ptx.flow.order import BUDGET
 from cumulticast.ptx.layout import Reason
 from cumulticast.ptx.lower.emitter import LANES
@@ -36,8 +37,12 @@ class Suspensions:
 
     # ---- in
 
-    def enter(self) -> None:
-        """Write what the function begins with: rooms, and where it goes on."""
+    def enter(self, unwritten: Names) -> None:
+        """Write what the function begins with: rooms, and where it goes on.
+
+        ``unwritten`` are registers that may be read before they are written. Their value is undefined, but there is
+        one, as on hardware: LLVM takes a branch by an undefined value for code that is never reached.
+        """
         em = self.em
         em.entry.append("  %active = alloca i32")
         em.entry += [f"  %m{block.index} = {self._room_of_mask(block)}" for block in self.blocks]
@@ -49,6 +54,8 @@ class Suspensions:
         em.do(f"switch i32 %resume, label %start [ {cases} ]")
         em.label("start")
         em.do(f"store i32 {em.field('lanes')}, ptr %active")
+        for name in sorted(unwritten & em.slots.keys()):
+            em.do(f"store {self._type_of(name)} zeroinitializer, ptr {em.register(name)}")
         em.do(f"br label %b{self.blocks[0].index}")
         for block in self.frame.resumed:
             self._resume(block)
@@ -59,10 +66,13 @@ class Suspensions:
         return "alloca i32"
 
     def _room_of(self, name: str) -> str:
-        slot = self.em.slots[name]
         if self.frame.resident and name in self.frame.at:
             return _in_frame(self.frame.at[name])
-        return f"alloca {slot.kind if slot.uniform else f'<{LANES} x {slot.kind}>'}, align 64"
+        return f"alloca {self._type_of(name)}, align 64"
+
+    def _type_of(self, name: str) -> str:
+        slot = self.em.slots[name]
+        return slot.kind if slot.uniform else f"<{LANES} x {slot.kind}>"
 
     def _resume(self, block: Block) -> None:
         em = self.em

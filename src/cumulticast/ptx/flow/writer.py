@@ -45,7 +45,7 @@ class Writer:
     def write(self, name: str) -> str:
         """Answer the module's text."""
         em = self.em
-        self.suspensions.enter()
+        self.suspensions.enter(self.live[self.blocks[0]])
         for block in self.blocks:
             self._block(block)
         if self.frame.resident:

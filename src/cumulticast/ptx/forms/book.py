@@ -6,6 +6,7 @@ from functools import cache
 
 from . import (
     atomics,
+    bulk,
     conversion,
     floating,
     integer,
@@ -14,10 +15,11 @@ from . import (
     memory,
     multimem,
     synchronisation,
+    video,
 )
 from .notation import Form, read_row
 
-_TABLES = (integer, floating, logic, conversion, memory, atomics, synchronisation, matrix, multimem)
+_TABLES = (integer, floating, logic, conversion, video, memory, bulk, atomics, synchronisation, matrix, multimem)
 
 
 @cache

@@ -24,34 +24,30 @@ UNSIMULATED: tuple[tuple[str, ...], ...] = (
     ("sured",),
     ("suq",),
     ("tensormap",),
-    ("setmaxnreg",),
     ("clusterlaunchcontrol",),
     ("mma", "sp"),
     ("mma", "sp::ordered_metadata"),
     ("mma", "block_scale"),
-    ("mma", "m8n8k4", "f16"),
-    ("cp", "bulk"),
-    ("cp", "reduce"),
-    ("multimem", "cp"),
-    ("st", "async"),
-    ("st", "bulk"),
-    ("red", "async"),
+    ("mma", "kind::f8f6f4"),
+    ("cp", "tensor"),
+    ("cp", "ignore_oob"),
+    ("alloca",),
+    ("stacksave",),
+    ("stackrestore",),
+    ("isspacep", "const"),
     ("fence", "tensormap::generic"),
 )
 
-#: Words of forms that exist and are not simulated: sub-byte and block formats, and their matrix shapes.
+#: Words of forms that exist and are not simulated: stochastic rounding, scaled and some small formats.
 UNSIMULATED_WORDS = frozenset(
     [
-        *("e2m1x2", "e2m3x2", "e3m2x2", "e2m1x4", "e2m3x4", "e3m2x4", "ue8m0x2", "s2f6x2", "u8x4", "s8x4"),
-        *("u4", "s4", "b1", "rs", "m16n16", "m8n16", "m16n8", "b8x16.b6x16_p32"),
+        *("e2m1x4", "e2m3x4", "e3m2x4", "s2f6x2", "ue5m3x2", "u8x4", "s8x4", "rs", "scaled::n2::ue8m0"),
+        *("b8x16", "b6x16_p32", "b4x16_p64", "e2m1", "e2m3", "e3m2"),
     ]
 )
 
-_VIDEO = tuple(
-    f"v{name}{width}"
-    for name in ("add", "sub", "absdiff", "min", "max", "shl", "shr", "mad", "set", "avrg")
-    for width in ("", "2", "4")
-)
+#: The video instructions on one number; those on two and four are simulated.
+_VIDEO = tuple(f"v{name}" for name in ("add", "sub", "absdiff", "min", "max", "shl", "shr", "mad", "set"))
 
 
 def unsimulated(opcode: str, modifiers: tuple[str, ...]) -> bool:

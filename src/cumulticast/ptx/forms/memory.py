@@ -26,7 +26,7 @@ discard .global? .L2                                                        [] #
 createpolicy .fractional .PRIMARY .SECOND? .b64    =b64 f32?   @80 @7.4
 createpolicy .range .global? .PRIMARY .SECOND? .b64 =b64 [] u32 u32     @80 @7.4
 createpolicy .cvt .L2 .b64                                                  =b64 b64                    @80 @7.4
-isspacep .const|param|param::entry|GENSPACE|local                           =pred A                     @2.0
+isspacep .param|param::entry|GENSPACE|local                           =pred A                     @2.0
 cvta .const|param|param::entry|GENSPACE|local .u64                          =b64 A                      @2.0
 cvta.to .const|param|param::entry|GENSPACE|local .u64                       =b64 A                      @2.0
 mapa .shared::cluster? .u32|u64                                             =T A u32                    @90 @7.8
@@ -38,9 +38,6 @@ cp .async .commit_group                                                         
 cp .async .wait_group                                                       #                           @80 @7.0
 cp .async .wait_all                                                                                     @80 @7.0
 cp .async .mbarrier .arrive .noinc? .shared|shared::cta? .b64               []                          @80 @7.0
-alloca .u32|u64                                                             =T T #?                     @7.3
-stacksave .u32|u64                                                          =T                          @7.3
-stackrestore .u32|u64                                                       T                           @7.3
 mov .VEC .B|b8|I|f32|f64                                                    =*T *T
 mov .pred                                                                   =T T
 mov .B|b128|I|f32|f64                                                       =M M

@@ -15,7 +15,7 @@ One row is one form, close to the PTX ISA's own notation::
   vector as ``.v2``, ``.v4``, ``.v8`` say; ``4*`` a vector of four; ``|P`` a second, optional destination (``|P!``: not
   optional); ``_`` may be left out by writing ``_``; ``?`` may be missing.
   ``[]`` an address, ``#`` a constant, ``:`` a label, ``M`` what mov moves, ``A`` what is an address without brackets,
-  ``H`` the cache policy that ``.L2::cache_hint`` asks for.
+  ``H`` the cache policy that ``.L2::cache_hint`` asks for, ``R`` a register of the first type and nothing else.
 * ``@90`` the least compute capability times ten, ``@8.8`` the least ``.version``, ``@name`` a set of targets of
   ``versions.TARGETS``.
 """
@@ -43,6 +43,10 @@ OTHER_TYPES = {
     "u8x4": 32,
     "s8x4": 32,
     "s2f6x2": 16,
+    "ue5m3x2": 16,
+    "u4": 4,
+    "s4": 4,
+    "b1": 1,
 }
 
 BITS = {**TYPE_BITS, **OTHER_TYPES}
@@ -99,7 +103,7 @@ class Shape:
     Attributes
     ----------
     kind
-        value, address, constant, label, move, pointer, policy or sink (``_`` and nothing else).
+        value, address, constant, label, move, pointer, policy, register or sink (``_`` and nothing else).
     type
         A type, or T, U, V, W for those of the modifiers.
     scale
@@ -148,10 +152,19 @@ class Form:
 
 
 _SHAPE = re.compile(
-    r"(?P<destination>=)?(?P<wider>~)?(?P<count>\d?\*)?(?P<scale>\d)?(?P<core>\[\]|\#|:|[MAH]|_|[TUVW]|[a-z]\w*?)"
+    r"(?P<destination>=)?(?P<wider>~)?(?P<count>\d?\*)?(?P<scale>\d)?(?P<core>\[\]|\#|:|[MAHR]|_|[TUVW]|[a-z]\w*?)"
     r"(?P<pair>\|P!?)?(?P<sink>_)?(?P<optional>\?)?\Z"
 )
-_KINDS = {"[]": "address", "#": "constant", ":": "label", "M": "move", "A": "pointer", "H": "policy", "_": "sink"}
+_KINDS = {
+    "[]": "address",
+    "#": "constant",
+    ":": "label",
+    "M": "move",
+    "A": "pointer",
+    "H": "policy",
+    "R": "register",
+    "_": "sink",
+}
 
 
 def read_row(row: str) -> list[Form]:
@@ -209,4 +222,4 @@ def _shape(word: str) -> Shape:
 
 
 def _type_of(core: str) -> str:
-    return "T" if core == "M" else "" if core in _KINDS else core
+    return "T" if core in "MR" else "" if core in _KINDS else core

@@ -8,7 +8,7 @@ from ..syntax import Instruction, Operand, Pair, Register, Sink, Special, Vector
 from .moves import moved, special
 from .notation import BITS, Form, Shape
 from .places import address, constant, label, pointer
-from .values import Typed, Where, single
+from .values import Typed, Where, register, single
 
 _LETTERS = "TUVW"
 
@@ -96,6 +96,10 @@ def _policy(where: Where, one: Instruction, want: Typed, operand: Operand) -> st
     return single(where, Typed(want.shape, "u64"), operand)
 
 
+def _register(where: Where, one: Instruction, want: Typed, operand: Operand) -> str:
+    return register(where, want, operand.name) if isinstance(operand, Register) else "a register is expected"
+
+
 def _sink(where: Where, one: Instruction, want: Typed, operand: Operand) -> str:
     return "" if isinstance(operand, Sink) else "_ is expected as destination"
 
@@ -107,6 +111,7 @@ _CHECKS: dict[str, Callable[[Where, Instruction, Typed, Operand], str]] = {
     "label": label,
     "pointer": pointer,
     "policy": _policy,
+    "register": _register,
     "move": moved,
     "sink": _sink,
 }

@@ -36,6 +36,7 @@ def _address_register(where: Where, one: Instruction, name: str) -> str:
     if have in FLOATS or TYPE_BITS[have] not in (32, 64):
         return f"{name} is .{have}: an address is of integers or bits, 32 or 64 of them"
     narrow = not set(_NARROW).isdisjoint(one.modifiers) or one.opcode in ("ldmatrix", "stmatrix", "cp")
+    narrow = narrow or one.has("mbarrier::complete_tx::bytes")
     if TYPE_BITS[have] == 32 and not narrow:
         return f"{name} is .{have}: a 32-bit address of memory with 64-bit addresses"
     return ""

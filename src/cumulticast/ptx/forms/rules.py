@@ -35,7 +35,7 @@ def _within(operand: Operand, allowed: range | tuple[int, ...]) -> bool:
 
 
 def _copy(one: Instruction) -> str:
-    if not one.has("global"):
+    if not one.has("global") or one.has("bulk"):
         return ""
     sizes = (16,) if one.has("cg") else (4, 8, 16)
     return "" if _within(one.operands[2], sizes) else f"copies {' or '.join(map(str, sizes))} bytes at a time"
@@ -48,9 +48,20 @@ def _mbarrier(one: Instruction) -> str:
     return "a scope needs an order" if scoped and not ordered else ""
 
 
+def _store(one: Instruction) -> str:
+    return "" if not one.has("bulk") or _within(one.operands[2], (0,)) else "st.bulk writes zeros: 0 is expected"
+
+
+def _register_count(one: Instruction) -> str:
+    counts = range(24, 257, 8)
+    return "" if _within(one.operands[0], counts) else "registers: a multiple of 8 from 24 to 256 is expected"
+
+
 _RULES: dict[str, Callable[[Instruction], str]] = {
     "bar": _barrier,
     "barrier": _barrier,
     "cp": _copy,
     "mbarrier": _mbarrier,
+    "setmaxnreg": _register_count,
+    "st": _store,
 }

@@ -29,8 +29,6 @@ fence .proxy .async                                                             
 fence .proxy .async .global|shared::cta|shared::cluster                                                  @90 @8.0
 fence .proxy .async::generic .acquire .sync_restrict::shared::cluster .cluster      @90 @8.6
 fence .proxy .async::generic .release .sync_restrict::shared::cta .cluster          @90 @8.6
-fence .proxy .tensormap::generic .release .SCOPE                                    @90 @8.3
-fence .proxy .tensormap::generic .acquire .SCOPE            [] #                    @90 @8.3
 vote .sync .all|any|uni .pred                               =T T u32                @6.0
 vote .sync .ballot .b32                                     =T pred u32             @6.0
 match .any .sync .b32|b64                                   =u32 T u32              @6.0
@@ -40,6 +38,7 @@ redux .sync .add|min|max .I32                               =T T u32            
 redux .sync .and|or|xor .b32                                =u32 u32 u32                @80 @7.0
 redux .sync .min|max .abs? .NaN? .f32                       =T T u32                @family_100 @8.6
 elect .sync                                                 =u32|P!_ u32            @90 @8.0
+setmaxnreg.inc|dec .sync .aligned .u32                      #                       @accelerated @8.0
 griddepcontrol .launch_dependents|wait                                              @90 @7.8
 nanosleep .u32                                              T                       @6.3
 trap

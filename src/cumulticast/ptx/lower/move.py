@@ -9,14 +9,23 @@ from cumulticast.ptx.syntax import Instruction, Operand, Special, Symbol, Vector
 
 @lowers("mov")
 def lower_mov(em: Emitter, ins: Instruction) -> None:
-    """Copy; ``{a, b}`` as a source packs (a lowest), as a destination unpacks."""
+    """Copy; ``{a, b}`` as a source packs (a lowest), as a destination unpacks; ``.v2``, ``.v4`` copy one by one."""
     target, source = ins.operands
+    if isinstance(target, Vector) and isinstance(source, Vector):
+        _copy_each(em, target, source, em.kind(integer_type(ins)))
+        return
     kind = em.kind(integer_type(ins))
     value = _source(em, source, kind)
     if isinstance(target, Vector):
         _unpack(em, target, kind, value)
     else:
         em.set(target, kind, value)
+
+
+def _copy_each(em: Emitter, target: Vector, source: Vector, kind: str) -> None:
+    values = [_source(em, element, kind) for element in source.elements]  # all are read before one is written
+    for element, value in zip(target.elements, values, strict=True):
+        em.set(element, kind, value)
 
 
 def _source(em: Emitter, source: Operand, kind: str) -> str:
