@@ -115,8 +115,9 @@ def lower_bulk(em: Emitter, ins: Instruction) -> None:
     counted = ins.has("mbarrier::complete_tx::bytes")
     with address.shape(em, vector=True):
         barrier = memory_calls.raw64(em, rest[0], to) if counted else em.const("i64", 0)
-        masked = rest[1 if counted else 0 :] if blocks or ins.has("cp_mask") else []
-        mask = em.resize("i16", "i32", em.get(masked[-1], "i16")) if masked else em.const("i32", ALL_BYTES)
+        # A cache policy stands behind the mask of blocks, and before the mask of bytes.
+        masked = rest[1:2] if blocks else rest[-1:] if ins.has("cp_mask") else []
+        mask = em.resize("i16", "i32", em.get(masked[0], "i16")) if masked else em.const("i32", ALL_BYTES)
         data = [
             _wide(memory_calls.raw64(em, origin, source), "source0"),
             _narrow(em.get(size, "i32"), "source1"),
