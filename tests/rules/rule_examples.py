@@ -17,7 +17,7 @@ EXAMPLES: dict[str, tuple[Facts, Facts]] = {
     "MC005": ((1,), (0,)),
     "MC006": (("handle", 0x10, False), ("handle", 0x10, True)),
     "MC007": (("handle", 0x10, True), ("handle", 0x10, False)),
-    "MC008": (("cuGraphCreate", False), ("cuMemCreate", True)),
+    "MC008": (("cuArrayCreate_v2", False), ("cuMemCreate", True)),
     "MC009": ((True,), (False,)),
     "MC010": ((True,), (False,)),
     "MC011": ((12345, False), (47, True)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from typing import ClassVar
 
 from cuda.bindings import driver as cu
 
@@ -52,11 +53,13 @@ class Words:
 
 
 class Parameters:
-    """Kernel parameters as the driver wants them: pointers to values; they live as long as this."""
+    """Kernel parameters as the driver wants them: pointers to values; they live as long as the tests."""
+
+    _alive: ClassVar[list[object]] = []  # the bindings' structures hold addresses only
 
     def __init__(self, *values: ctypes._SimpleCData) -> None:
-        self._values = values
         self._array = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
+        self._alive += (values, self._array)
 
     @property
     def address(self) -> int:

@@ -120,8 +120,8 @@ BAD = """
     raw.cuDeviceGetCount(None)
     raw.cuMulticastCreate(ctypes.byref(ctypes.c_uint64()), ctypes.c_void_p(0x1000))
     raw.cuDeviceGetAttribute(ctypes.c_void_p(0x1000), 7, -3)
-    raw.cuGraphCreate(ctypes.byref(ctypes.c_uint64()), 5)
-    raw.cuGraphCreate(None, 6)
+    raw.cuTexRefGetFlags(ctypes.byref(ctypes.c_uint32()), 5)
+    raw.cuTexRefGetFlags(None, 6)
 """
 
 
@@ -136,9 +136,9 @@ def test_bad_pointers_and_entries_that_nobody_answers(tmp_path: Path) -> None:
     attribute = only(traced, "cuDeviceGetAttribute")
     assert attribute["args"] == {"pi": "0x1000 is unwritable", "attrib": 7, "dev": -3}
     assert "unwritable" in attribute["refused"]["message"]
-    graph, graph_null = traced.of("cuGraphCreate")
-    assert (graph["status"], graph["args"]) == (801, {"flags": 5})
-    assert (graph_null["status"], graph_null["args"]) == (801, {"phGraph": None, "flags": 6})
+    flags, flags_null = traced.of("cuTexRefGetFlags")
+    assert (flags["status"], flags["args"]) == (801, {"hTexRef": 5})
+    assert (flags_null["status"], flags_null["args"]) == (801, {"pFlags": None, "hTexRef": 6})
 
 
 WAIT = (

@@ -222,9 +222,9 @@ def simulated(entry: str, written: bool) -> str | None:
     """Call only what this software driver simulates.
 
     The library offers every name that a loader may ask for, so that programs start; the entries behind which
-    there is nothing answer 801 and say so in the log. Graphics interoperability and graphs are among them.
+    there is nothing answer 801 and say so in the log. Graphics interoperability is among them.
 
-        cuGraphCreate(…)   # 801
+        cuArrayCreate(…)   # 801
         cuMemcpyAsync(…)   # good
 
     Fix: leave the feature out under the simulator, or report which program needs it.

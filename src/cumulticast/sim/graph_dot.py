@@ -10,28 +10,27 @@ from cumulticast.sim.graphs import Graph, Node
 
 def dot(graph: Graph) -> str:
     """Write a graph, its nodes with what they do, its edges, and the graphs in it."""
-    return "\n".join(["digraph dot {", *cluster(graph, {}), "}", ""])
+    return "\n".join(["digraph dot {", *cluster(graph), "}", ""])
 
 
-def cluster(graph: Graph, numbers: dict[Graph, int]) -> Iterator[str]:
-    """Write one graph, then those in it."""
-    number = numbers.setdefault(graph, len(numbers) + 1)
-    names = {node: f"graph_{number}_node_{k}" for k, node in enumerate(graph.nodes)}
-    yield f'subgraph cluster_{number} {{\nlabel="graph_{number}" graph[style="dashed"];'
-    for k, (node, name) in enumerate(names.items()):
-        yield f'"{name}"[style="solid" shape="record" label="{{{label(node, k)}}}"];'
+def cluster(graph: Graph) -> Iterator[str]:
+    """Write one graph, then those in it; the numbers are those of cuGraphGetId and cuGraphNodeGetLocalId."""
+    names = {node: f"graph_{graph.number}_node_{node.number}" for node in graph.nodes}
+    yield f'subgraph cluster_{graph.number} {{\nlabel="graph_{graph.number}" graph[style="dashed"];'
+    for node, name in names.items():
+        yield f'"{name}"[style="solid" shape="record" label="{{{label(node)}}}"];'
     for earlier, later, data in graph.edges:
         ports = f' [headlabel="from_port {data[0]}, type {data[2]}"]' if any(data) else ""
         yield f'"{names[earlier]}" -> "{names[later]}"{ports};'
     yield "}"
     for node in graph.nodes:
         if isinstance(node.work, ChildWork):
-            yield from cluster(node.work.graph, numbers)
+            yield from cluster(node.work.graph)
 
 
-def label(node: Node, number: int) -> str:
+def label(node: Node) -> str:
     """Say what a node does, as fields of a record."""
-    pairs = {"ID": str(number), "node handle": f"{node.value:#018X}", **details(node)}
+    pairs = {"ID": str(node.number), "node handle": f"{node.value:#018X}", **details(node)}
     return f"{KINDS[node.work.kind]} | {{{{{' | '.join(pairs)}}} | {{{' | '.join(pairs.values())}}}}}"
 
 

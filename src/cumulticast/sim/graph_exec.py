@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cumulticast.rules import contexts
 from cumulticast.sim.graph_work import ChildWork, EmptyWork, Work
 from cumulticast.sim.graphs import Graph, Node
 from cumulticast.sim.streams import queue
@@ -172,6 +173,8 @@ def launch(process: Process, made: Exec, stream: Stream) -> None:
 
     The driver's lock is held throughout: nobody's work gets between.
     """
+    for context in made.lanes:
+        process.driver.judge(contexts.context_alive, 0 if context is None else context.value, gone(context))
     own = queue(process, stream)
     if made.last is not None and not made.last.done:
         own.after(made.last)
@@ -202,6 +205,11 @@ def end(process: Process, made: Exec) -> None:
 def _end_later(process: Process, made: Exec) -> None:
     with process.driver.lock:
         process.graphs.destroy_exec(made)
+
+
+def gone(context: Context | None) -> bool:
+    """Tell whether the context of some work was destroyed."""
+    return context is not None and context.destroyed
 
 
 def stream_of_lane(process: Process, made: Exec, lane: int, stream: Stream) -> Stream:

@@ -31,6 +31,8 @@ class Node:
         What it depends on, each with the edge's data.
     before
         What depends on it.
+    number
+        How many were added to the graph before.
     origin
         The handle of the node that it was cloned from, 0 without.
     shown
@@ -42,8 +44,9 @@ class Node:
     work: Work = field(repr=False)
     after: dict[Node, bytes] = field(default_factory=dict["Node", bytes], repr=False)
     before: dict[Node, None] = field(default_factory=dict["Node", None], repr=False)
+    number: int = 0
     origin: int = 0
-    shown: tuple[bytearray, ...] = ()
+    shown: tuple[bytearray, ...] = field(default=(), repr=False)
 
 
 @dataclass(slots=True, eq=False)
@@ -60,6 +63,8 @@ class Graph:
         The handle of the graph that it was cloned from, 0 without.
     capturing
         Whether a capture adds to it.
+    added
+        How many nodes were ever added.
     objects
         The user objects that it keeps alive, each with its number of references.
     """
@@ -69,7 +74,13 @@ class Graph:
     owner: Node | None = None
     origin: int = 0
     capturing: bool = False
+    added: int = 0
     objects: Held = field(default_factory=Held)
+
+    @property
+    def number(self) -> int:
+        """A number that no other graph of the process has."""
+        return (self.value - FIRST_GRAPH) // STEP
 
     @property
     def roots(self) -> list[Node]:
@@ -179,7 +190,8 @@ class Graphs:
 
     def add(self, graph: Graph, work: Work, after: Iterable[tuple[Node, bytes]] = ()) -> Node:
         """Add a node; a child graph is copied into it, or moved."""
-        node = Node(self.next(FIRST_NODE), graph, work)
+        node = Node(self.next(FIRST_NODE), graph, work, number=graph.added)
+        graph.added += 1
         if isinstance(work, ChildWork):
             child = work.graph if work.moved else self.clone(work.graph, node)
             child.owner, node.work = node, ChildWork(child)

@@ -14,7 +14,10 @@ from cumulticast.libcuda import serve
 from cumulticast.sim import native
 from cumulticast.sim.structs import POSIX_FILE_DESCRIPTOR
 
-Kind = Literal["handle", "reservation", "mapping", "allocation", "pool", "stream", "event", "context", "descriptor"]
+Kind = Literal[
+    "handle", "reservation", "mapping", "allocation", "pool", "stream", "event", "context", "descriptor", "graph",
+    "executable graph",
+]  # fmt: skip
 Function = Callable[..., Any]
 
 OUTPUT = -1  # what the call makes is its (first) output; else the input of that number names it
@@ -38,6 +41,11 @@ MAKERS: dict[str, tuple[Kind, int]] = {
     "cuStreamCreate": ("stream", OUTPUT),
     "cuStreamCreateWithPriority": ("stream", OUTPUT),
     "cuEventCreate": ("event", OUTPUT),
+    "cuGraphCreate": ("graph", OUTPUT),
+    "cuGraphClone": ("graph", OUTPUT),
+    "cuStreamEndCapture": ("graph", OUTPUT),
+    "cuGraphInstantiateWithFlags": ("executable graph", OUTPUT),
+    "cuGraphInstantiateWithParams": ("executable graph", OUTPUT),
     "cuCtxCreate": ("context", OUTPUT),
     "cuCtxCreate_v2": ("context", OUTPUT),
     "cuCtxCreate_v3": ("context", OUTPUT),

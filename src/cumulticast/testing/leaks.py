@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from cumulticast.sim.driver import Driver
+from cumulticast.sim.graphs import Graph
 from cumulticast.sim.handles import Handle
 from cumulticast.sim.picture import MulticastPicture, take
 from cumulticast.sim.process import Process
@@ -86,6 +87,9 @@ def _contexts(process: Process, births: Births) -> Iterator[Leak]:
         yield Leak(f"pool {pool.value:#x}, {pool.used} bytes in use", births.of("pool", pool.value))
     for thing in process.streams.held():
         kind = "stream" if isinstance(thing, Stream) else "event"
+        yield Leak(f"{kind} {thing.value:#x}", births.of(kind, thing.value))
+    for thing in process.graphs.held():
+        kind = "graph" if isinstance(thing, Graph) else "executable graph"
         yield Leak(f"{kind} {thing.value:#x}", births.of(kind, thing.value))
     for context in process.contexts.created():
         what = f"context {context.value:#x} of device {context.ordinal}"
