@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right, insort_right
+from collections import deque
 from collections.abc import Iterator
 from operator import attrgetter
 from typing import Generic, Protocol, TypeVar
@@ -19,6 +20,7 @@ class Range(Protocol):
 
 R = TypeVar("R", bound=Range)
 BASE = attrgetter("base")
+GONE = 256  # how many that were taken out are remembered
 
 
 class Ranges(Generic[R]):
@@ -29,6 +31,7 @@ class Ranges(Generic[R]):
 
     def __init__(self) -> None:
         self._ranges: list[R] = []
+        self._gone: deque[R] = deque(maxlen=GONE)
         self.changes = 0  # how often it changed: who has looked can tell whether to look again
 
     def __iter__(self) -> Iterator[R]:
@@ -48,6 +51,7 @@ class Ranges(Generic[R]):
         if at < 0 or self._ranges[at] is not item:
             raise KeyError(hex(item.base))
         self.changes += 1
+        self._gone.append(item)
         del self._ranges[at]
 
     def at(self, address: int) -> R | None:
@@ -57,6 +61,10 @@ class Ranges(Generic[R]):
             return None
         found = self._ranges[at]
         return found if address < found.base + found.size else None
+
+    def gone_at(self, address: int) -> R | None:
+        """Answer the range that contained ``address`` last and was taken out, if that was not too long ago."""
+        return next((item for item in reversed(self._gone) if item.base <= address < item.base + item.size), None)
 
     def within(self, base: int, size: int) -> list[R]:
         """Answer the ranges that share a byte with ``[base, base + size)``, in address order."""
