@@ -65,7 +65,7 @@ def prepare(
         em.active = str(active - (active >> 31 << 32))
         em.mask = f"<{', '.join(f'i1 {active >> lane & 1}' for lane in range(LANES))}>"
     ir = _ir(em, function.body or [], inputs, outputs)
-    linked = machine_code.link(machine_code.object_code(ir))
+    linked = machine_code.link(machine_code.object_code(ir), "straight")
     entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(linked.address("straight"))
 
     def carry_out(values: Mapping[str, Array], warp: int = 0) -> dict[str, Array]:

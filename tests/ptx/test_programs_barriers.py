@@ -33,7 +33,7 @@ def test_barriers_that_count(architecture: str) -> None:
     well(program("barriers", architecture)("counting", 1, 99, [out]))
     want = 0
     for turn in range(1, 6):
-        want = want * 100 + len(range(0, 99, turn)) + 50 * (99 <= 100 - turn) + 70 * (17 * turn < 99)
+        want = want * 100 + len(range(0, 99, turn)) + 50 * (100 - turn >= 99) + 70 * (17 * turn < 99)
     assert (out == want % 2**32).all()
 
 

@@ -9,16 +9,20 @@ must be one of the C runtime's: LLVM would resolve an unknown one to address 0, 
 
 from __future__ import annotations
 
+import itertools
 import struct
 import threading
 from dataclasses import dataclass
 
 from llvmlite import binding as llvm
 
+from cumulticast.ptx.compiled import ENTRY
 from cumulticast.ptx.runtime import address_of
 
 _LOCK = threading.Lock()
 _STATE: dict[str, llvm.TargetMachine] = {}
+_LINKER: list[llvm.LLJIT] = []
+_NUMBERS = itertools.count()
 
 
 def host() -> str:
@@ -81,15 +85,18 @@ def _optimise(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
 class Linked:
     """Machine code in this process; it stays as long as this does."""
 
-    engine: llvm.ExecutionEngine
+    library: llvm.ResourceTracker
 
     def address(self, name: str) -> int:
         """Answer where a function begins."""
-        return self.engine.get_function_address(name)
+        return self.library[name]
 
 
-def link(code: bytes) -> Linked:
-    """Put object code into this process.
+def link(code: bytes, name: str = ENTRY) -> Linked:
+    """Put object code into this process; the address of the function ``name`` can be asked for.
+
+    JITLink lays all of an object down in one piece. (MCJIT asks for code and constants apart; where the address space
+    is crowded they come to lie further from each other than 32-bit displacements reach, and LLVM aborts.)
 
     Raises
     ------
@@ -98,16 +105,19 @@ def link(code: bytes) -> Linked:
     """
     with _LOCK:
         _target_machine()
-        found = llvm.ObjectFileRef.from_data(code)
-        for name in undefined(found):
-            address = address_of(name)
+        library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(name)
+        for symbol in undefined(llvm.ObjectFileRef.from_data(code)):
+            address = address_of(symbol)
             if address is None:
-                raise RuntimeError(f"machine code asks for {name}, which the runtime does not have")
-            llvm.add_symbol(name, address)
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_target_machine())
-        engine.add_object_file(found)
-        engine.finalize_object()
-        return Linked(engine)
+                raise RuntimeError(f"machine code asks for {symbol}, which the runtime does not have")
+            library.import_symbol(symbol, address)
+        return Linked(library.link(_linker(), f"kernel {next(_NUMBERS)}"))
+
+
+def _linker() -> llvm.LLJIT:
+    if not _LINKER:
+        _LINKER.append(llvm.create_lljit_compiler(_new_target_machine(), use_jit_link=True))
+    return _LINKER[0]
 
 
 def undefined(found: llvm.ObjectFileRef) -> list[str]:
