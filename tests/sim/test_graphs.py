@@ -237,3 +237,25 @@ def test_the_text_for_graphviz_names_nodes_and_edges(context, words, graph, tmp_
     assert "KERNEL" in text
     assert "| add |" in text
     assert status(cu.cuGraphDebugDotPrint(graph, b"/nowhere/graph.dot", 0)) == 304
+
+
+def test_attributes_of_kernel_nodes_are_kept_and_copied(context, words, graph):
+    kernel = kernel_params(function("add"), add_to(words.address, 1))
+    first, second = (ok(cu.cuGraphAddKernelNode(graph, [], 0, kernel)) for _ in range(2))
+    cooperative, cluster, priority = (cu.CUkernelNodeAttrID(number) for number in (2, 4, 8))
+    value = cu.CUkernelNodeAttrValue()
+    value.cooperative = 1
+    ok(cu.cuGraphKernelNodeSetAttribute(first, cooperative, value))
+    value = cu.CUkernelNodeAttrValue()
+    value.priority = -3
+    ok(cu.cuGraphKernelNodeSetAttribute(first, priority, value))
+    assert ok(cu.cuGraphKernelNodeGetAttribute(second, cooperative)).cooperative == 0
+    ok(cu.cuGraphKernelNodeCopyAttributes(second, first))
+    assert ok(cu.cuGraphKernelNodeGetAttribute(second, cooperative)).cooperative == 1
+    twin = ok(cu.cuGraphNodeFindInClone(second, clone := ok(cu.cuGraphClone(graph))))
+    assert ok(cu.cuGraphKernelNodeGetAttribute(twin, priority)).priority == -3
+    value = cu.CUkernelNodeAttrValue()
+    value.clusterDim.x, value.clusterDim.y, value.clusterDim.z = 2, 1, 1
+    assert status(cu.cuGraphKernelNodeSetAttribute(first, cluster, value)) == 912, "one block is no cluster of two"
+    assert status(cu.cuGraphKernelNodeSetAttribute(first, cu.CUkernelNodeAttrID(3), value)) == 1
+    ok(cu.cuGraphDestroy(clone))

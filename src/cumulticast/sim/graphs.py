@@ -35,6 +35,8 @@ class Node:
         How many were added to the graph before.
     origin
         The handle of the node that it was cloned from, 0 without.
+    attributes
+        CUlaunchAttributeID → value, of a kernel, as far as set and not part of its shape.
     shown
         Memory that a caller was given the address of; it lives until the parameters change.
     """
@@ -46,6 +48,7 @@ class Node:
     before: dict[Node, None] = field(default_factory=dict["Node", None], repr=False)
     number: int = 0
     origin: int = 0
+    attributes: dict[int, bytes] = field(default_factory=dict[int, bytes], repr=False)
     shown: tuple[bytearray, ...] = field(default=(), repr=False)
 
 
@@ -181,7 +184,7 @@ class Graphs:
         self._objects.retain(made.objects)
         for node in graph.nodes:
             twins[node] = twin = self.add(made, node.work)
-            twin.origin = node.value
+            twin.origin, twin.attributes = node.value, dict(node.attributes)
         for earlier, later, data in graph.edges:
             connect(twins[earlier], twins[later], data)
         return made

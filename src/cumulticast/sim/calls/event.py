@@ -131,6 +131,8 @@ def ctx_record_event(process: Process, ctx: int, event: int) -> None:
     context, found = context_of(process, ctx), event_of(process, event)
     require_same(found, context)
     context.check()
+    captures.forbid_context(process, context)
+    found.mark = None
     op = context_joined(context)
     if op is None:
         found.record()
@@ -141,7 +143,10 @@ def ctx_record_event(process: Process, ctx: int, event: int) -> None:
 @entry("cuCtxWaitEvent")
 def ctx_wait_event(process: Process, ctx: int, event: int) -> None:
     """Let all future work of a context wait for an event."""
-    context, op = context_of(process, ctx), event_of(process, event).pending
+    context, found = context_of(process, ctx), event_of(process, event)
     context.check()
+    captures.forbid_context(process, context)
+    captures.require_uncaptured(process, found)
+    op = found.pending
     if op is not None:
         queues(process, context).after(op)
