@@ -70,7 +70,7 @@ def prepare(
 
     def carry_out(values: Mapping[str, Array], warp: int = 0) -> dict[str, Array]:
         arrays = [np.ascontiguousarray(values[name], DTYPES[slots[name].kind]) for name in inputs]
-        assert linked.engine is not None and all(len(array) == LANES for array in arrays)
+        assert linked.library is not None and all(len(array) == LANES for array in arrays)
         results = {name: np.zeros(LANES, DTYPES[slots[name].kind]) for name in outputs}
         pointers = [array.ctypes.data for array in (*arrays, *results.values())]
         table = (ctypes.c_uint64 * len(pointers))(*pointers)
