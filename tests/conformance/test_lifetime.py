@@ -149,3 +149,25 @@ def test_writes_before_the_bind_are_seen_through_it() -> None:
     write(unicast, np.full(STEP // 4, 7, np.uint32))
     bind(mc, 0, mem, 0, STEP, 0)
     assert (multimem.load_reduce(mapped(mc), STEP // 4, np.uint32) == 7).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "releases", "found"),
+    [
+        (memory, 2, []),
+        (memory, 1, ["from cuMemCreate still has 1 reference(s)"]),
+        (team, 0, ["from cuMulticastCreate still has 2 reference(s)"]),
+        (team, 2, []),
+    ],
+)
+def test_a_reference_that_is_left_at_the_end_is_a_finding(make, releases: int, found: list[str]) -> None:
+    handle, here = make(), sim.current()
+    ptr = mapped(handle)
+    assert retain(ptr) == handle
+    for _ in range(releases):
+        release(handle)
+    before = len(here.findings)
+    sim.stop()
+    late = here.findings[before:]
+    assert [finding.rule for finding in late] == ["MC864"] * len(found)
+    assert [finding.message for finding in late] == [f"handle {handle:#x} {words}" for words in found]

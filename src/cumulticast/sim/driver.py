@@ -10,14 +10,13 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar
 
-from cumulticast.rules import Refused, Rule, Status
-from cumulticast.sim.choices import seed_of
+from cumulticast.rules import Refused, Rule, Status, lifetime
 from cumulticast.sim.injection import Faults, fit
 from cumulticast.sim.log import ErrorLog
 from cumulticast.sim.machine import Machine, load
@@ -55,8 +54,6 @@ class Options:
         The rank of this process (RANK), where it has one.
     world
         The directory of an existing world; None: a private one.
-    memory
-        ``plain``, or ``adversarial[:SEED]``: kernels meet what the PTX memory model allows, and findings say so.
     """
 
     machine: str = DEFAULT_MACHINE
@@ -70,7 +67,6 @@ class Options:
     node: int = 0
     rank: int | None = None
     world: Path | None = None
-    memory: str = "plain"
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
@@ -79,7 +75,6 @@ class Options:
             raise ValueError(f"hopeless {self.hopeless!r} is none of fail, wait")
         if self.kernel_limit is not None and not self.kernel_limit > 0:
             raise ValueError(f"kernel_limit {self.kernel_limit!r} is no time; a number of seconds above 0 is")
-        seed_of(self.memory)
 
     @classmethod
     def from_environment(cls) -> Options:
@@ -97,7 +92,6 @@ class Options:
             node=_number("CUMULTICAST_NODE", int) or 0,
             rank=int(rank) if rank.isdecimal() else None,
             world=Path(world) if world else None,
-            memory=get("CUMULTICAST_MEMORY") or "plain",
         )
 
 
@@ -176,12 +170,21 @@ class Driver:
             self.closed = True
             try:
                 if self.process is not None:
+                    self._look_back(self.process)
                     self.process.close()
             except sqlite3.Error as error:  # its books are damaged: nothing can be given back
                 self.log.write("W", f"{self.world.path} is left as it is: {error}")
             finally:
                 self.process = None
                 self.world.close()
+
+    def _look_back(self, process: Process) -> None:
+        """Report the handles that nobody released: the memory of an import lives on in the exporter's process, too."""
+        self.now.call = "cuMemRelease"
+        for handle in process.handles.held():
+            made = "cuMulticastCreate" if handle.kind == "multicast" else "cuMemCreate"
+            made_by = "an import" if handle.imported else made
+            self.judge(lifetime.references_released, handle.value, handle.references, made_by)
 
     def undisturbed(self) -> AbstractContextManager[object]:
         """Hold the collector back, as during calls: destructors of garbage may call the driver."""
@@ -218,16 +221,6 @@ class Driver:
         for listener in self.listeners:
             listener(finding)
         self.log.write("W", rule.describe(self.call, reason))
-
-    @contextmanager
-    def on_behalf_of(self, call: str) -> Iterator[None]:
-        """Judge what a call has begun and this thread has met later."""
-        before = self.call
-        self.now.call = before or call
-        try:
-            yield
-        finally:
-            self.now.call = before
 
     def refuse(self, call: str, refused: Refused) -> Status:
         """Log why a call is refused, in the real driver's form, and answer its status."""
