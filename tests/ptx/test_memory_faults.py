@@ -165,17 +165,41 @@ def test_multicast_addresses() -> None:
     assert [row[:4].view(np.uint32)[0] for row in multicast.rows] == [7 + 32] * 4
 
 
+def test_a_misaligned_access_is_called_so_only_where_there_is_memory() -> None:
+    room = np.zeros(64, np.uint64)
+    for body in ("ld.global.u32 %x, [%a+2];", "st.u32 [%a+2], %t;", "atom.global.add.u32 %x, [%a+2], 1;"):
+        assert fault_of(body, room).status == 716
+        assert fault_of(body, NOTHING).status == 700
+
+
+def test_a_barrier_takes_whole_warps_only() -> None:
+    body = "mov.u32 %y, {}; bar.sync 1, %y;"
+    assert fault_of(body.format("%ntid.x"), 0, block=64).status == 0
+    fault = fault_of("add.u32 %y, %t, 0; sub.u32 %y, %y, %t; add.u32 %y, %y, 33; bar.sync 1, %y;", 0, block=64)
+    assert fault.status == 715 and "33 threads" in fault.reason and fault.line
+
+
+def test_more_arrivals_than_an_mbarrier_waits_for() -> None:
+    body = ".shared .b64 m; mov.u32 %s, m; {} setp.ne.u32 %p, %t, 0; @%p bra done; {} done:"
+    init = "mbarrier.init.shared.b64 [%s], 2; bar.sync 0;"
+    assert fault_of(body.format(init, "mbarrier.arrive.shared.b64 %b, [%s], 2;"), 0).status == 0
+    fault = fault_of(body.format(init, "mbarrier.arrive.shared.b64 %b, [%s], 3;"), 0)
+    assert fault.status == 719 and "3 arrivals" in fault.reason and "2 are pending" in fault.reason
+    fault = fault_of(body.format("st.shared.u64 [%s], 0; bar.sync 0;", "mbarrier.arrive.shared.b64 %b, [%s];"), 0)
+    assert fault.status == 719 and "not initialised" in fault.reason
+
+
 # ---- shared, local, parameters
 
 
-@pytest.mark.parametrize(("offset", "status"), [(124, 0), (128, 700), (-4, 700), (126, 716)])
+@pytest.mark.parametrize(("offset", "status"), [(124, 0), (128, 700), (-4, 715), (126, 716)])
 @pytest.mark.parametrize("register", ["%s", "%b"])
 def test_bounds_of_shared_memory(offset: int, status: int, register: str) -> None:
     kind = "u32" if register == "%s" else "u64"
     body = f".shared .b8 v[128]; mov.{kind} {register}, v; add.{kind} {register}, {register}, {offset};"
     fault = fault_of(f"{body} ld.shared.u32 %x, [{register}];", 0)
     assert fault.status == status
-    if status == 700:
+    if status in (700, 715):
         assert "shared memory, which has 128 bytes" in fault.reason
 
 

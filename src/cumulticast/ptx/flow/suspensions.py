@@ -18,7 +18,7 @@ from cumulticast.ptx.flow.order import BUDGET
 from cumulticast.ptx.layout import Reason
 from cumulticast.ptx.lower.emitter import LANES
 from cumulticast.ptx.lower.kernel_emitter import KernelEmitter
-from cumulticast.ptx.syntax import Instruction, Negated, Operand, Register
+from cumulticast.ptx.syntax import Instruction, Integer, Negated, Operand, Register
 
 if TYPE_CHECKING:
     from cumulticast.ptx.flow.writer import Writer
@@ -157,6 +157,8 @@ class Suspensions:
             self._spend(block, end, active, writer)
             reason = Reason.HANDOVER
         elif end.ins is not None:
+            writer.lines.append(end.ins.line)
+            self.em.number = len(writer.lines) - 1
             self._describe(end.ins, reason)
         writer.add(target, active)
         self._out(block, found_at(block, self.lanes)[-1], target, active, reason)
@@ -188,6 +190,8 @@ class Suspensions:
         counted = len(operands) > (2 if reducing else 1)
         self.put("barrier_id", scalar(em, operands[0]) if operands else "0")
         self.put("barrier_threads", scalar(em, operands[1]) if counted else "0")
+        if counted and not isinstance(operands[1], Integer):  # the scheduler may refuse the count
+            self.put("instruction", str(em.number))
         operation = next((BARRIER_OPS[word] for word in ins.modifiers if word in BARRIER_OPS), 0) if reducing else 0
         self.put("barrier_op", str(operation))
         if reducing:

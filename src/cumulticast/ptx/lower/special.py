@@ -11,6 +11,9 @@ from collections.abc import Callable
 from cumulticast.ptx.lower.emitter import LANES, Emitter
 
 AXES = "xyz"
+#: Shared memory is allocated in such pieces (an H200: %total_smem_size is 128 for 64 bytes); of every block's some is the
+#: system's (CUDA C++ Programming Guide: "1 KB of shared memory reserved per thread block").
+SHARED_UNIT, SHARED_RESERVED = 128, 1024
 Value = tuple[str, str]
 
 
@@ -118,6 +121,11 @@ def _warps(em: Emitter) -> str:
     return em.emit(f"lshr i32 {em.emit(f'add i32 {threads}, {LANES - 1}')}, 5")
 
 
+def _shared_allocated(em: Emitter, more: int) -> str:
+    size = em.emit(f"add i32 {em.launch_field('shared_size')}, {SHARED_UNIT - 1 + more}")
+    return em.emit(f"and i32 {size}, {-SHARED_UNIT}")
+
+
 def _multiprocessor(em: Emitter) -> str:
     return em.emit(f"urem i32 {em.field('ctaid')}, {em.launch_field('smcount')}")
 
@@ -138,7 +146,7 @@ SCALARS: dict[str, tuple[str, Callable[[Emitter], str]]] = {
     "globaltimer": ("i64", TIMER),
     "globaltimer_lo": ("i32", _half(TIMER, 0)),
     "globaltimer_hi": ("i32", _half(TIMER, 32)),
-    "total_smem_size": ("i32", lambda em: em.launch_field("shared_size")),
-    "aggr_smem_size": ("i32", lambda em: em.launch_field("shared_size")),
+    "total_smem_size": ("i32", lambda em: _shared_allocated(em, 0)),
+    "aggr_smem_size": ("i32", lambda em: _shared_allocated(em, SHARED_RESERVED)),
     "dynamic_smem_size": ("i32", lambda em: em.launch_field("dynamic_shared")),
 }

@@ -5,6 +5,7 @@
  * each other all make progress. */
 #include "adversary.h"
 #include "run.h"
+#include <stdio.h>
 #include <string.h>
 
 static uint32_t count(uint32_t lanes) { return (uint32_t)__builtin_popcount(lanes); }
@@ -109,7 +110,17 @@ static bool barrier_check(struct ptx_block *block, uint32_t id) {
     return true;
 }
 
+/* A count that a register gives: ptxas refuses others that are constants. An H200 answers 715. */
+static void check_count(struct ptx_warp *warp) {
+    char reason[PTX_REASON_BYTES];
+    if (warp->barrier_threads % PTX_LANES == 0) return;
+    snprintf(reason, sizeof reason, "a barrier of %u threads, which is no multiple of %u", warp->barrier_threads, PTX_LANES);
+    const uint32_t lane = warp->waiting ? (uint32_t)__builtin_ctz(warp->waiting) : 0;
+    ptx_fail(warp, warp->instruction, PTX_ILLEGAL_INSTRUCTION, lane, 0, reason);
+}
+
 static uint32_t arrive(struct ptx_block *block, struct ptx_warp *warp) {
+    check_count(warp);
     if (warp->adversary) adversary_release(warp, warp->waiting, PTX_SCOPE_CTA);
     uint32_t id = warp->barrier_id % BARRIERS;
     struct barrier *barrier = &block->barriers[id];

@@ -3,6 +3,7 @@
  * Accesses are checked before they are made; what the host's MMU still refuses (a file system that is full, memory that
  * went while the kernel ran) arrives as a signal. Signals of other code go to whoever had them before. */
 #define _GNU_SOURCE
+#include "memory.h"
 #include "run.h"
 #include <signal.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ _Noreturn void ptx_fail(struct ptx_warp *warp, uint32_t instruction, uint32_t st
 }
 
 _Noreturn void ptx_trap(struct ptx_warp *warp, uint32_t instruction, uint32_t active) {
-    ptx_fail(warp, instruction, 719, active ? (uint32_t)__builtin_ctz(active) : 0, 0, "trap");
+    ptx_fail(warp, instruction, PTX_LAUNCH_FAILED, active ? (uint32_t)__builtin_ctz(active) : 0, 0, "trap");
 }
 
 /* ---- signals ---------------------------------------------------------------------------------------------------- */
@@ -54,7 +55,7 @@ static void caught(int number, siginfo_t *info, void *context) {
         pass_on(number, info, context);
         return;
     }
-    struct ptx_fault fault = { .status = 700, .address = (uint64_t)(uintptr_t)info->si_addr };
+    struct ptx_fault fault = { .status = PTX_ILLEGAL_ADDRESS, .address = (uint64_t)(uintptr_t)info->si_addr };
     if (turn->warp) {
         fault.instruction = turn->warp->instruction;
         fault_describe(&fault, turn->warp, 0);

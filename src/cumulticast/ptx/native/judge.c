@@ -26,12 +26,21 @@ static uint32_t window_reason(const struct ptx_warp *warp, uint32_t space, uint6
                                                 : ((const struct ptx_launch *)warp->launch)->params_size;
     snprintf(reason, PTX_REASON_BYTES, "%u bytes at offset 0x%llx of %s memory, which has %u bytes", size,
              (unsigned long long)address, spaces[space], limit);
-    return PTX_ILLEGAL_ADDRESS;
+    /* An H200 has 715 for shared addresses that no block of the cluster could have. */
+    return space == PTX_SHARED && address >> PTX_CLUSTER_SHIFT ? PTX_ILLEGAL_INSTRUCTION : PTX_ILLEGAL_ADDRESS;
+}
+
+/* A misaligned access where nothing is at all is 700 (H200: 2 bytes behind null), elsewhere 716. */
+static int is_nowhere(const struct ptx_warp *warp, uint32_t space, uint32_t lane, uint64_t address, uint32_t size,
+                      uint32_t right) {
+    return space <= PTX_GENERIC && !ptx_right_at(warp, address) &&
+           !ptx_place(warp, space, lane, address & ~(uint64_t)(size - 1), size, right);
 }
 
 uint32_t ptx_judge(const struct ptx_warp *warp, uint32_t space, uint32_t lane, uint64_t address, uint32_t size,
                    uint32_t right, char *reason) {
     reason[0] = 0;
+    if (is_nowhere(warp, space, lane, address, size, right)) return global_reason(warp, address, right, reason);
     if (address & (size - 1)) {
         snprintf(reason, PTX_REASON_BYTES, "%u bytes at 0x%llx of %s memory, which is no multiple of %u", size,
                  (unsigned long long)address, spaces[space], size);

@@ -5,6 +5,8 @@
  * as it was before. Source: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier". */
 #include "mbarrier.h"
 
+#include <stdio.h>
+
 #define PENDING_SHIFT 0
 #define EXPECTED_SHIFT 20
 #define OWED_SHIFT 40
@@ -64,12 +66,38 @@ static uint64_t answer(uint64_t was, uint32_t operation, uint64_t operand) {
     return was;
 }
 
+/* How many arrivals an operation is; those that count none cannot be too many. */
+static uint64_t arrivals(uint32_t operation, uint64_t operand) {
+    switch (operation) {
+    case PTX_ARRIVE_ON:
+    case PTX_DROP: return operand;
+    case PTX_ARRIVE_EXPECT:
+    case PTX_DROP_EXPECT: return 1;
+    default: return 0;
+    }
+}
+
+/* More arrivals than are pending: the word was never initialised, most often. An H200 answers 719. */
+static void check_arrivals(struct ptx_warp *warp, uint32_t number, uint32_t lane, uint64_t address, uint64_t was,
+                           uint64_t count) {
+    char reason[PTX_REASON_BYTES];
+    const uint64_t pending = part(was, PENDING_SHIFT, COUNT_MASK);
+    if (count <= pending) return;
+    snprintf(reason, sizeof reason, "%llu arrivals on the mbarrier at 0x%llx, where %llu are pending%s",
+             (unsigned long long)count, (unsigned long long)address, (unsigned long long)pending,
+             part(was, EXPECTED_SHIFT, COUNT_MASK) ? "" : ": it was not initialised");
+    ptx_fail(warp, number, PTX_LAUNCH_FAILED, lane, address, reason);
+}
+
 void ptx_mbarrier(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what, uint32_t operation,
                   const uint64_t *address, const uint64_t *operand, uint64_t *result) {
     char *place[PTX_LANES];
     ptx_places(warp, number, active, what, address, place);
-    PTX_EACH_LANE(lane, active)
-        result[lane] = answer(ptx_mbarrier_act((uint64_t *)place[lane], operation, operand[lane]), operation, operand[lane]);
+    PTX_EACH_LANE(lane, active) {
+        const uint64_t was = ptx_mbarrier_act((uint64_t *)place[lane], operation, operand[lane]);
+        check_arrivals(warp, number, lane, address[lane], was, arrivals(operation, operand[lane]));
+        result[lane] = answer(was, operation, operand[lane]);
+    }
 }
 
 void ptx_mbarrier_complete(struct ptx_warp *warp, uint32_t number, uint32_t lane, uint32_t space, uint64_t address,

@@ -24,12 +24,9 @@ static int global_allowed(const struct ptx_warp *warp, uint64_t address, uint32_
 
 int ptx_is_global(const struct ptx_warp *warp, uint64_t address) { return ptx_right_at(warp, address) != 0; }
 
-/* The blocks of a cluster see each other's shared memory: at addresses whose bits 24 and up are the rank plus one. */
-#define CLUSTER_SHIFT 24
-
 static char *shared_place(const struct ptx_warp *warp, uint64_t address, uint32_t size) {
     const uint32_t limit = launch_of(warp)->shared_size;
-    uint64_t rank = address >> CLUSTER_SHIFT, offset = rank ? address & ((1u << CLUSTER_SHIFT) - 1) : address;
+    uint64_t rank = address >> PTX_CLUSTER_SHIFT, offset = rank ? address & ((1u << PTX_CLUSTER_SHIFT) - 1) : address;
     if (offset > limit || size > limit - offset) return NULL;
     if (!rank) return (char *)warp->shared + offset;
     char *base = rank > UINT32_MAX ? NULL : ptx_block_shared(warp, (uint32_t)rank - 1);

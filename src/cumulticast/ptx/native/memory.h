@@ -9,13 +9,17 @@
 #define PTX_ADDRESS_BITS 47
 #define PTX_GRANULE ((uint64_t)1 << PTX_RIGHTS_SHIFT)
 #define PTX_REASON_BYTES 512
+/* The blocks of a cluster see each other's shared memory: at addresses whose bits from here on are the rank plus one. */
+#define PTX_CLUSTER_SHIFT 24
 
 // cffi
 /* State spaces, numbered as class Space in lower/access_ir.py. */
 enum { PTX_GLOBAL, PTX_GENERIC, PTX_SHARED, PTX_LOCAL, PTX_PARAM };
 
 #define PTX_ILLEGAL_ADDRESS 700
+#define PTX_ILLEGAL_INSTRUCTION 715
 #define PTX_MISALIGNED_ADDRESS 716
+#define PTX_LAUNCH_FAILED 719
 
 /* Answer the status (0: it is allowed) of an access of `size` bytes, and why, in `reason` (512 bytes).
  * `right` is PTX_RIGHT_READ, PTX_RIGHT_WRITE, or both. `address` counts as its space does. */

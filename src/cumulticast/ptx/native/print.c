@@ -117,22 +117,38 @@ void ptx_vprintf(struct ptx_warp *warp, uint32_t number, uint32_t active, int32_
     fflush(stdout);
 }
 
+/* What one lane says of its assertion. */
+struct assertion {
+    char what[MOST_TEXT], where[MOST_TEXT], who[MOST_TEXT];
+    uint32_t line;
+};
+
+static void say(const struct ptx_warp *warp, uint32_t lane, const struct assertion *failed) {
+    const int32_t *tid = warp->tid;
+    fprintf(stderr, "%s:%" PRIu32 ": %s: block: [%u,%u,%u], thread: [%d,%d,%d] Assertion `%s` failed.\n", failed->where,
+            failed->line, failed->who, warp->ctaid[0], warp->ctaid[1], warp->ctaid[2], tid[lane], tid[PTX_LANES + lane],
+            tid[2 * PTX_LANES + lane], failed->what);
+}
+
+/* Every lane prints, the last one last (as on an H200), and the first is named in the fault. */
 _Noreturn void ptx_assertfail(struct ptx_warp *warp, uint32_t number, uint32_t active, const uint64_t *message,
                               const uint64_t *file, const uint32_t *line, const uint64_t *function) {
-    uint32_t lane = active ? (uint32_t)__builtin_ctz(active) : 0;
-    char what[MOST_TEXT], where[MOST_TEXT], who[MOST_TEXT], reason[512];
-    read_text(warp, number, lane, message[lane], what);
-    read_text(warp, number, lane, file[lane], where);
-    read_text(warp, number, lane, function[lane], who);
-    const int32_t *tid = warp->tid;
-    fprintf(stderr, "%s:%" PRIu32 ": %s: block: [%u,%u,%u], thread: [%d,%d,%d] Assertion `%s` failed.\n", where, line[lane],
-            who, warp->ctaid[0], warp->ctaid[1], warp->ctaid[2], tid[lane], tid[PTX_LANES + lane], tid[2 * PTX_LANES + lane],
-            what);
-    snprintf(reason, sizeof reason, "assertion `%.200s` failed at %.200s:%" PRIu32, what, where, line[lane]);
-    ptx_fail(warp, number, ASSERT_STATUS, lane, 0, reason);
+    char reason[512] = "";
+    struct assertion failed;
+    PTX_EACH_LANE(lane, active) {
+        read_text(warp, number, lane, message[lane], failed.what);
+        read_text(warp, number, lane, file[lane], failed.where);
+        read_text(warp, number, lane, function[lane], failed.who);
+        failed.line = line[lane];
+        say(warp, lane, &failed);
+        if (!*reason)
+            snprintf(reason, sizeof reason, "assertion `%.200s` failed at %.200s:%" PRIu32, failed.what, failed.where,
+                     failed.line);
+    }
+    ptx_fail(warp, number, ASSERT_STATUS, active ? (uint32_t)__builtin_ctz(active) : 0, 0, reason);
 }
 
 _Noreturn void ptx_no_heap(struct ptx_warp *warp, uint32_t instruction, uint32_t active) {
-    ptx_fail(warp, instruction, 719, active ? (uint32_t)__builtin_ctz(active) : 0, 0,
+    ptx_fail(warp, instruction, PTX_LAUNCH_FAILED, active ? (uint32_t)__builtin_ctz(active) : 0, 0,
              "malloc and free in device code are not simulated: allocate before the launch");
 }
