@@ -190,6 +190,19 @@ def test_a_destroyed_executable_graph_is_carried_out(context, stream, words, gra
     assert words.read()[:4] == [1, 2, 3, 4]
 
 
+def test_forks_and_joins_need_no_more_lanes_than_branches(machine, context, stream, words, graph):
+    add, joint = function("add"), []
+    for _ in range(10):
+        params = [kernel_params(add, add_to(words.address + 4 * k, 1)) for k in range(3)]
+        nodes = [ok(cu.cuGraphAddKernelNode(graph, joint, len(joint), each)) for each in params]
+        joint = [ok(cu.cuGraphAddKernelNode(graph, nodes, 3, kernel_params(add, add_to(words.address + 12, 1))))]
+    made = ok(cu.cuGraphInstantiate(graph, 0))
+    assert len(machine.process.graphs.find_exec(int(made)).lanes) == 3
+    launched(made, stream)
+    assert words.read()[:4] == [10] * 4
+    ok(cu.cuGraphExecDestroy(made))
+
+
 def test_all_branches_are_waited_for(context, stream, words, graph):
     """A kernel that waits for its partner ends only if both run; what comes behind the graph sees both."""
     meet = function("meet")

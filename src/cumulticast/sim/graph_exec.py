@@ -1,7 +1,7 @@
 """Executable graphs (CUgraphExec): what was instantiated, and how it is handed over to streams.
 
-The nodes are laid out in lanes: a node goes on in the lane of the node that it waits for, if that is the lane's last;
-what runs beside it gets a lane of its own. A launch uses the caller's stream as the first lane and inner streams as the
+The nodes are laid out in lanes: a node goes on in a lane whose last node must be over by then; what runs beside it gets
+a lane of its own. A launch uses the caller's stream as the first lane and inner streams as the
 others, so that branches run beside each other, as kernels that wait for each other need.
 """
 
@@ -143,21 +143,32 @@ class Layout:
 
 
 def laid_out(steps: list[Step]) -> list[Context | None]:
-    """Give every step its lane, and answer the lanes' contexts."""
-    lanes, tails = list["Context | None"](), list[Step]()
-    for step in steps:
-        fits = [k for k, tail in enumerate(tails) if tail in step.after and meets(lanes[k], step.work.context)]
-        if fits:
-            step.lane = fits[0]
-            lanes[step.lane] = lanes[step.lane] or step.work.context
-            tails[step.lane] = step
-        else:
-            step.lane = len(lanes)
+    """Give every step its lane, and answer the lanes' contexts.
+
+    A lane can be gone on with where its last step is one that must be over anyway, directly or not.
+    """
+    lanes, tails, over = list["Context | None"](), list[Step](), dict[Step, int]()
+    for number, step in enumerate(steps):
+        before = 0
+        for earlier in step.after:
+            before |= over[earlier]
+        over[step] = before | 1 << number
+        step.lane = lane_for(step, lanes, [before & over[tail] == over[tail] for tail in tails])
+        if step.lane == len(lanes):
             lanes.append(step.work.context)
             tails.append(step)
+        lanes[step.lane] = lanes[step.lane] or step.work.context
+        tails[step.lane] = step
         for earlier in step.after:
             earlier.awaited = earlier.awaited or earlier.lane != step.lane
     return lanes
+
+
+def lane_for(step: Step, lanes: list[Context | None], over: list[bool]) -> int:
+    """Choose a lane whose work is over by then, best one of a step that is waited for; else the next new one."""
+    free = [k for k, context in enumerate(lanes) if over[k] and meets(context, step.work.context)]
+    near = [earlier.lane for earlier in step.after if earlier.lane in free]
+    return [*near, *free, len(lanes)][0]
 
 
 def meets(one: Context | None, other: Context | None) -> bool:
