@@ -25,9 +25,7 @@ from cumulticast.ptx.parser import parse
 from cumulticast.ptx.runtime import ffi, lib
 from cumulticast.ptx.syntax import Variable
 
-ADDRESS_BITS = 47
 RIGHTS = layout.RIGHT_READ | layout.RIGHT_WRITE
-SIZE = 1 << ADDRESS_BITS - layout.RIGHTS_SHIFT
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Rights:
     """A device's table of rights, to which memory is added piece by piece."""
 
     def __init__(self) -> None:
-        self.table = mmap.mmap(-1, SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.table = mmap.mmap(-1, layout.GRANULES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self.table))
 
     def allow(self, address: int, size: int, rights: int = RIGHTS) -> None:

@@ -68,7 +68,7 @@ def test_null_is_called_by_its_name() -> None:
     assert (fault.status, fault.address) == (700, 16) and "null pointer" in fault.reason
 
 
-@pytest.mark.parametrize("address", [1 << 47, 1 << 63, (1 << 64) - 4])
+@pytest.mark.parametrize("address", [1 << layout.ADDRESS_BITS, 1 << 63, (1 << 64) - 4])
 @pytest.mark.parametrize("what", ["load", "row", "atom"])
 def test_addresses_beyond_all_memory(address: int, what: str) -> None:
     assert fault_of(ACCESSES[what], address).status == 700

@@ -80,7 +80,7 @@ ld.param.u64 %word, [p];
 ret;
 }}
 """
-_RIGHTS = mmap.mmap(-1, 1 << 47 - layout.RIGHTS_SHIFT, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+_RIGHTS = mmap.mmap(-1, layout.GRANULES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 _RIGHTS_AT = ctypes.addressof(ctypes.c_char.from_buffer(_RIGHTS))
 
 

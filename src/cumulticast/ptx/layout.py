@@ -7,6 +7,7 @@ the build loads it before the package exists.
 from __future__ import annotations
 
 import enum
+import platform
 
 LANES = 32
 FRAME_ALIGN = 64
@@ -92,6 +93,11 @@ LAUNCH: tuple[Field, ...] = (
 #: What a warp may spend on rounds of loops before it hands over.
 ROUNDS = 4096
 RIGHTS_SHIFT = 21
+#: A user's address has at most this many bits, and the table of rights goes as far (Linux: x86-64 with four levels of
+#: page tables, arm64 with pages of 4 KiB).
+ADDRESS_BITS = 48 if platform.machine() == "aarch64" else 47
+#: Granules in a table of rights, a byte each.
+GRANULES = 1 << (ADDRESS_BITS - RIGHTS_SHIFT)
 RIGHT_READ, RIGHT_WRITE, RIGHT_MULTICAST, RIGHT_MIXED = 1, 2, 4, 8
 STRUCTURES = {"ptx_warp": WARP, "ptx_launch_head": LAUNCH}
 
@@ -128,6 +134,7 @@ def header() -> str:
         ("FRAME_AT", FRAME_AT),
         ("FRAME_ALIGN", FRAME_ALIGN),
         ("RIGHTS_SHIFT", RIGHTS_SHIFT),
+        ("ADDRESS_BITS", ADDRESS_BITS),
         ("ROUNDS", ROUNDS),
     ):
         lines.append(f"#define PTX_{name} {value}")

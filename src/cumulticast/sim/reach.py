@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cumulticast.ptx.layout import RIGHT_MIXED, RIGHT_MULTICAST, RIGHT_READ, RIGHT_WRITE, RIGHTS_SHIFT
+from cumulticast.ptx.layout import GRANULES, RIGHT_MIXED, RIGHT_MULTICAST, RIGHT_READ, RIGHT_WRITE, RIGHTS_SHIFT
 from cumulticast.sim import native
 from cumulticast.sim.regions import Region, access_at
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from cumulticast.sim.contexts import Context
     from cumulticast.sim.process import Process
 
-ADDRESS_BITS = 47  # of a user's address; the compiler knows the same number
-SIZE = 1 << ADDRESS_BITS - RIGHTS_SHIFT
 MAPPED = 0x10  # there is memory, whatever may be done with it: for the words of a fault
 RIGHTS = {0: MAPPED, 1: MAPPED | RIGHT_READ, 3: MAPPED | RIGHT_READ | RIGHT_WRITE}
 
@@ -65,7 +63,7 @@ class Reach:
         """Answer the table of a context."""
         table = self._tables.get(context.value)
         if table is None:
-            memory = mmap.mmap(-1, SIZE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            memory = mmap.mmap(-1, GRANULES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
             self._tables[context.value] = table = Table(memory, native.address_of(memory))
         return table
 

@@ -16,8 +16,6 @@ from cumulticast.ptx import layout
 from cumulticast.ptx.lower.access import Access, Space
 from cumulticast.ptx.lower.emitter import LANES
 
-#: Bits of the addresses that the table of rights has an entry for (PTX_ADDRESS_BITS in memory.h).
-ADDRESS_BITS = 47
 READABLE = layout.RIGHT_READ | layout.RIGHT_MIXED
 WRITABLE = layout.RIGHT_WRITE | layout.RIGHT_MIXED
 
@@ -159,7 +157,7 @@ def rights(access: Access) -> list[str]:
         f"  %within = and i64 %first, {granule}",
         f"  %inside = icmp ule i64 %within, {granule + 1 - access.span}",
         f"  %number.granule = lshr i64 %first, {layout.RIGHTS_SHIFT}",
-        f"  %near = icmp ult i64 %number.granule, {1 << (ADDRESS_BITS - layout.RIGHTS_SHIFT)}",
+        f"  %near = icmp ult i64 %number.granule, {layout.GRANULES}",
         "  %known = select i1 %near, i64 %number.granule, i64 0",  # granule 0 is nobody's
         "  %right.at = getelementptr i8, ptr %rights, i64 %known",
         "  %right = load i8, ptr %right.at",

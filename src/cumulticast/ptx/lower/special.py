@@ -11,8 +11,8 @@ from collections.abc import Callable
 from cumulticast.ptx.lower.emitter import LANES, Emitter
 
 AXES = "xyz"
-#: Shared memory is allocated in such pieces (an H200: %total_smem_size is 128 for 64 bytes); of every block's some is the
-#: system's (CUDA C++ Programming Guide: "1 KB of shared memory reserved per thread block").
+#: Shared memory is allocated in such pieces (an H200: %total_smem_size is 128 for 64 bytes); some of every block's is
+#: the system's (CUDA C++ Programming Guide: "1 KB of shared memory reserved per thread block").
 SHARED_UNIT, SHARED_RESERVED = 128, 1024
 Value = tuple[str, str]
 

@@ -5,8 +5,6 @@
 
 #include "runtime.h"
 
-/* A user's address has at most this many bits; the table of rights goes as far. */
-#define PTX_ADDRESS_BITS 47
 #define PTX_GRANULE ((uint64_t)1 << PTX_RIGHTS_SHIFT)
 #define PTX_REASON_BYTES 512
 /* The blocks of a cluster see each other's shared memory: at addresses whose bits from here on are the rank plus one. */
