@@ -135,9 +135,9 @@ BAR = b"Loading:  20%|##        | 3/10 [00:01<00:02, 1.2it/s]\r"
         VERSION + BAR * 500 + FAILURE,
         VERSION + b"x" * 10_000 + b" " + FAILURE,
         VERSION + FAILURE + b" " + b"x" * 10_000,
-        gzip.compress(LOG),
-        gzip.compress(VERSION) + gzip.compress(FAILURE),
-        gzip.compress(LOG * 3)[:-9],
+        gzip.compress(LOG, mtime=0),
+        gzip.compress(VERSION, mtime=0) + gzip.compress(FAILURE, mtime=0),
+        gzip.compress(LOG * 3, mtime=0)[:-9],
         LOG.decode().encode("utf-16-le"),
         LOG.decode().encode("utf-16-be"),
         LOG.replace(b" ", "\u00a0".encode()),
@@ -161,7 +161,9 @@ def test_a_failure_is_found_in_whatever_form_it_comes(text: bytes) -> None:
     assert (answer.code, answer.call, answer.evidence[0]) == (401, "cuMulticastBindMem", "text:2")
 
 
-@pytest.mark.parametrize("damage", [b"", b"\x1f\x8b", b"\x1f\x8b" + b"junk" * 9, gzip.compress(LOG)[:8] + b"junk" * 9])
+@pytest.mark.parametrize(
+    "damage", [b"", b"\x1f\x8b", b"\x1f\x8b" + b"junk" * 9, gzip.compress(LOG, mtime=0)[:8] + b"junk" * 9]
+)
 def test_damaged_gzip_is_no_text(damage: bytes) -> None:
     assert explain(damage).verdict == "uncertain"
 
