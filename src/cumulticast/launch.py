@@ -68,6 +68,7 @@ def environment(options: Options, world: Path, inherited: Mapping[str, str]) -> 
         "CUMULTICAST_HOPELESS": options.hopeless,
         "CUMULTICAST_BLOCK_LIMIT": str(options.block_limit or ""),
         "CUMULTICAST_KERNEL_LIMIT": str(options.kernel_limit or ""),
+        "CUMULTICAST_MEMORY": options.memory,
         "CUMULTICAST_FAULTS": ";".join(options.faults),
         "CUMULTICAST_PYTHON": sys.executable,
         "CUMULTICAST_SITE": os.pathsep.join(site_directories()),

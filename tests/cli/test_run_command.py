@@ -228,6 +228,7 @@ def test_ctrl_c_reaches_the_command_once() -> None:
         (["--block-limit", "soon", "--", "true"], "'soon' is no time"),
         (["--block-limit", "0", "--", "true"], "'0' is no time"),
         (["--kernel-limit", "-1", "--", "true"], "'-1' is no time"),
+        (["--memory", "kind", "--", "true"], "memory 'kind' is none of plain, adversarial, adversarial:SEED"),
     ],
 )
 def test_usage_errors(words: list[str], said: str) -> None:

@@ -336,6 +336,19 @@ EXAMPLES: dict[str, tuple[Facts, Facts]] = {
     "MC1264": ((0x10, False), (0x10, True)),
     "MC1265": ((2,), (1,)),
     "MC1266": ((True, False), (True, True)),
+    # memory of kernels
+    "MC1301": (
+        ("kernel f line 9", "kernel f line 7", 0x7F00, 0x9F00, False),
+        ("kernel f line 9", "kernel f line 7", 0x7F00, 0x9F00, True),
+    ),
+    "MC1302": (
+        ("kernel f line 9", "kernel g line 3", "kernel g line 5", 0x7F00, "cta", "gpu"),
+        ("kernel f line 9", "kernel g line 3", "kernel g line 5", 0x7F00, "gpu", "gpu"),
+    ),
+    "MC1303": (
+        ("kernel f line 9", "kernel g line 3", 0x7F00, "none", "cta"),
+        ("kernel f line 9", "kernel g line 3", 0x7F00, "cta", "cta"),
+    ),
 }
 
 # Further pairs, where one rule has several limits or directions.
@@ -406,4 +419,7 @@ SAYS: dict[str, tuple[str, ...]] = {
     "MC1014": ("232449", "nearest 232448"),
     "MC1102": ("65536", "nearest 65535"),
     "MC1116": ("of 3", "nearest 2 or 4"),
+    "MC1301": ("kernel f line 9", "kernel f line 7", "0x7f00", "0x9f00", "fence.proxy.alias"),
+    "MC1302": ("kernel g line 3", "kernel g line 5", "released to .cta only", "st.release.gpu"),
+    "MC1303": ("kernel f line 9", "nothing orders", "nothing releases it", ".cta"),
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from inner import SAMPLES, Inner, run_inner
 
-LEGAL = "machine, devices, nodes, profile, faults, block_limit, kernel_limit, hopeless, leaks"
+LEGAL = "machine, devices, nodes, profile, faults, block_limit, kernel_limit, hopeless, memory, leaks"
 WRONG = {
     "test_unknown_keyword": f"cuda_machine: the marker knows no device; it takes {LEGAL}",
     "test_positional": f"cuda_machine: the marker takes keywords only, not ('hgx-h100-8',): {LEGAL}",

@@ -12,6 +12,7 @@ from cumulticast.cli.answers import UsageError
 from cumulticast.cli.many import run_many
 from cumulticast.cli.supervise import supervise
 from cumulticast.ranks import places
+from cumulticast.sim.choices import seed_of
 from cumulticast.sim.driver import PROFILES, Options
 from cumulticast.sim.injection import fit, parse
 from cumulticast.sim.shared import World, WorldError
@@ -32,6 +33,12 @@ def describe(parser: argparse.ArgumentParser) -> None:
     add("--profile", choices=PROFILES, help="hardware (default): as real machines; strict: as documented")
     add("--block-limit", type=_seconds, metavar="S", help="end a blocked bind or map with 909 after S seconds")
     add("--kernel-limit", type=_seconds, metavar="S", help="end a kernel that runs longer than S seconds with 702")
+    add(
+        "--memory",
+        type=_memory,
+        metavar="KIND",
+        help="plain (default), or adversarial[:SEED]: kernels meet what the PTX memory model allows",
+    )
     add("--hopeless", choices=("fail", "wait"), help="end waits that cannot end (default), or wait on")
     add(
         "--fault",
@@ -58,6 +65,14 @@ def _seconds(text: str) -> float:
     if not 0 < seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is no time; a number of seconds above 0 is")
     return seconds
+
+
+def _memory(text: str) -> str:
+    try:
+        seed_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def _fault(text: str) -> str:
@@ -119,6 +134,7 @@ def _options(args: argparse.Namespace) -> Options:
         "block_limit": args.block_limit,
         "kernel_limit": args.kernel_limit,
         "hopeless": args.hopeless,
+        "memory": args.memory,
         "faults": tuple(args.fault) if args.fault else None,
     }
     try:

@@ -3,7 +3,7 @@
 Files are ordered by subject and codes by the hundred: MC0 general, MC1 devices, MC2 multicast objects and
 teams, MC3 binding, MC4 unbinding and granularity, MC5 multicast mappings, MC6 sharing, MC7 memory, MC8
 addresses, access and lifetime, MC9 contexts, pointers, copies, streams and pools, MC10 modules, MC11 launches,
-MC12 graphs and captures.
+MC12 graphs and captures, MC13 the order in which kernels see memory.
 `unenforced` lists what no rule enforces, and why.
 """
 
@@ -23,6 +23,7 @@ from . import (
     lifetime,
     mapping,
     memory,
+    memory_order,
     modules,
     multicast_access,
     multicast_mapping,
@@ -69,6 +70,7 @@ __all__ = [
     "lifetime",
     "mapping",
     "memory",
+    "memory_order",
     "modules",
     "multicast_access",
     "multicast_mapping",

@@ -43,7 +43,6 @@ UNENFORCED: dict[str, str] = {
     "MP3": _STATEMENT + "an object can be mapped with nothing bound.",
     "MP4": "Unreachable: the first device of another clique is refused when it is added (MC122).",
     "MP10": _STATEMENT + "unicast and multicast mappings of one memory coexist.",
-    "MP13": "Order inside a running kernel cannot be seen at the driver API; completed work is coherent.",
     "MP14": _STATEMENT + "as many replicas as devices; reductions take all, stores reach all.",
     "MP16": _STATEMENT + "mem_get_access answers what was set.",
     "EX2": _STATEMENT + "a descriptor is an int, a fabric handle 64 bytes.",

@@ -32,6 +32,7 @@ def start(
     block_limit: float | None = None,
     kernel_limit: float | None = None,
     hopeless: Literal["fail", "wait"] = "fail",
+    memory: str = "plain",
 ) -> None:
     """Put a fresh simulated machine behind libcuda in this process.
 
@@ -51,6 +52,8 @@ def start(
         Seconds after which a kernel that still runs is ended with 702; None: no limit.
     hopeless
         ``fail`` ends a wait that cannot end with 909 after a second; ``wait`` waits for ever, as hardware does.
+    memory
+        ``plain``, or ``adversarial``, ``adversarial:SEED``: kernels meet what the PTX memory model allows (docs/memory.md).
 
     Raises
     ------
@@ -78,6 +81,7 @@ def start(
         block_limit=block_limit,
         kernel_limit=kernel_limit,
         hopeless=hopeless,
+        memory=memory,
     )
     _open_doors(Driver(options))
 

@@ -10,13 +10,14 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar
 
 from cumulticast.rules import Refused, Rule, Status, lifetime
+from cumulticast.sim.choices import seed_of
 from cumulticast.sim.injection import Faults, fit
 from cumulticast.sim.log import ErrorLog
 from cumulticast.sim.machine import Machine, load
@@ -54,6 +55,8 @@ class Options:
         The rank of this process (RANK), where it has one.
     world
         The directory of an existing world; None: a private one.
+    memory
+        ``plain``, or ``adversarial[:SEED]``: kernels meet what the PTX memory model allows, and findings say so.
     """
 
     machine: str = DEFAULT_MACHINE
@@ -67,6 +70,7 @@ class Options:
     node: int = 0
     rank: int | None = None
     world: Path | None = None
+    memory: str = "plain"
 
     def __post_init__(self) -> None:
         if self.profile not in PROFILES:
@@ -75,6 +79,7 @@ class Options:
             raise ValueError(f"hopeless {self.hopeless!r} is none of fail, wait")
         if self.kernel_limit is not None and not self.kernel_limit > 0:
             raise ValueError(f"kernel_limit {self.kernel_limit!r} is no time; a number of seconds above 0 is")
+        seed_of(self.memory)
 
     @classmethod
     def from_environment(cls) -> Options:
@@ -92,6 +97,7 @@ class Options:
             node=_number("CUMULTICAST_NODE", int) or 0,
             rank=int(rank) if rank.isdecimal() else None,
             world=Path(world) if world else None,
+            memory=get("CUMULTICAST_MEMORY") or "plain",
         )
 
 
@@ -221,6 +227,16 @@ class Driver:
         for listener in self.listeners:
             listener(finding)
         self.log.write("W", rule.describe(self.call, reason))
+
+    @contextmanager
+    def on_behalf_of(self, call: str) -> Generator[None]:
+        """Judge what a call has begun and this thread has met later."""
+        before = self.call
+        self.now.call = before or call
+        try:
+            yield
+        finally:
+            self.now.call = before
 
     def refuse(self, call: str, refused: Refused) -> Status:
         """Log why a call is refused, in the real driver's form, and answer its status."""

@@ -100,7 +100,10 @@ def enqueue(process: Process, stream: Stream, asked: Launch) -> None:
     struct.params, struct.params_size = parameters, len(asked.parameters)
     struct.cooperative = asked.cooperative
     fill_head(process, stream, asked, found, struct.head)
-    enqueue_launch(process, stream, struct, found, lambda fault: explained(process, context, asked, fault))
+    if process.adversary is not None:
+        process.adversary.prepare(struct, asked.function)
+    keepalive = found, process.adversary
+    enqueue_launch(process, stream, struct, keepalive, lambda fault: explained(process, context, asked, fault))
 
 
 def fill_head(process: Process, stream: Stream, asked: Launch, found: Ready, head: Any) -> None:

@@ -72,7 +72,7 @@ class MulticastReach:
 
     def refresh(self, table: Table, context: Context) -> bool:
         """Bring a table up to date, and tell whether it had to be."""
-        state = self._state()
+        state = self.state()
         if state == table.state:
             return False
         self._fill(table, context)
@@ -98,12 +98,18 @@ class MulticastReach:
             self._seen = changes, tuple(sorted({mapping.handle.obj for mapping in self._mapped()}))
         return self._seen[1]
 
-    def _state(self) -> State:
+    def state(self) -> State:
+        """Answer counts that change whenever a table might."""
         process, objects = self._process, self._objects()
         generations = (process.world.generation(obj) for obj in objects)
         return process.space.mappings.changes, process.reach.changes, *objects, *generations
 
     # ---- what lies where
+
+    def windows(self) -> list[Window]:
+        """List the windows of the objects that are mapped."""
+        handles = {mapping.handle.obj: mapping.handle for mapping in self._mapped()}
+        return [self._process.windows.open(obj, self._process.extent(handle)) for obj, handle in handles.items()]
 
     def _fill(self, table: Table, context: Context) -> None:
         segments: list[tuple[int, int, Segment, bool]] = []

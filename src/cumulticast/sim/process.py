@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from cumulticast.rules import Refused, Rule, Status, lifetime, memory, sharing, team_waits
 from cumulticast.sim import spare, trouble
 from cumulticast.sim.address_space import AddressSpace, Mapping
+from cumulticast.sim.adversary import Adversary
 from cumulticast.sim.backing import Backing
 from cumulticast.sim.captures import Captures
+from cumulticast.sim.choices import seed_of
 from cumulticast.sim.contexts import Contexts
 from cumulticast.sim.detached import Detached, Place
 from cumulticast.sim.graphs import Graphs
@@ -62,6 +64,8 @@ class Process:
         self.linkers = Linkers()
         self.reach = Reach(self)
         self.multicast_reach = MulticastReach(self)
+        seed = seed_of(driver.options.memory)
+        self.adversary = None if seed is None else Adversary(self, seed)
 
     def next_object(self) -> int:
         """Answer a number for a new object; no other process ever uses it."""

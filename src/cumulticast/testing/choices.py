@@ -28,6 +28,7 @@ class Choices:
     block_limit: float | None = None
     kernel_limit: float | None = None
     hopeless: Literal["fail", "wait"] = "fail"
+    memory: str = "plain"
     leaks: Literal["fail", "ignore"] = "fail"
 
     def for_start(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cumulticast.testing.ranks import RunRanks
 
 MARKER = """cuda_machine(machine="hgx-h100-8", devices=None, nodes=1, profile="hardware", faults=(), block_limit=None, \
-kernel_limit=None, hopeless="fail", leaks="fail"): the simulated machine of the fixture cuda_machine."""
+kernel_limit=None, hopeless="fail", memory="plain", leaks="fail"): the simulated machine of the fixture cuda_machine."""
 FAILED = pytest.StashKey[bool]()
 
 

@@ -47,6 +47,7 @@ class RunRanks:
         block_limit: float | None = None,
         kernel_limit: float | None = None,
         hopeless: Literal["fail", "wait"] = "fail",
+        memory: str = "plain",
         env: Mapping[str, str] | None = None,
         arguments: Mapping[str, Any] | Sequence[str] | None = None,
         grace: float = 5.0,
@@ -60,7 +61,7 @@ class RunRanks:
             file or another program; its value is what it writes to stdout.
         ranks
             How many processes.
-        machine, devices, nodes, profile, faults, block_limit, kernel_limit, hopeless
+        machine, devices, nodes, profile, faults, block_limit, kernel_limit, hopeless, memory
             As of `cumulticast.sim.start`. With ``nodes`` every node has an equal share of the ranks; without, a node
             gets as many ranks as it has devices before the next one gets any.
         timeout
@@ -83,7 +84,7 @@ class RunRanks:
         specs = tuple(faults)
         for spec in specs:
             parse(spec)
-        options = Options(machine, devices, nodes, profile, specs, block_limit, kernel_limit, hopeless)
+        options = Options(machine, devices, nodes, profile, specs, block_limit, kernel_limit, hopeless, memory=memory)
         directory = self._directory()
         work = prepare(what, arguments, directory)
         with launch.machine(options) as world:

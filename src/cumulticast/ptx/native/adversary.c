@@ -16,8 +16,9 @@ struct ptx_adversary *ptx_adversary_begin(uint64_t seed) {
         return NULL;
     }
     adversary->seed = seed;
-    adversary->alone = true;
+    adversary->next.alone = true;
     pthread_mutex_init(&adversary->lock, NULL);
+    pthread_mutex_init(&adversary->books, NULL);
     return adversary;
 }
 
@@ -28,15 +29,14 @@ void ptx_adversary_end(struct ptx_adversary *adversary) {
     }
     munmap(adversary->no_rights, RIGHTS_BYTES);
     pthread_mutex_destroy(&adversary->lock);
+    pthread_mutex_destroy(&adversary->books);
     free(adversary);
 }
 
 void ptx_adversary_know(struct ptx_adversary *adversary, const struct ptx_alias *aliases, uint64_t count, uint32_t alone) {
-    pthread_mutex_lock(&adversary->lock);
-    adversary->aliases = aliases;
-    adversary->alias_count = count;
-    adversary->alone = alone;
-    pthread_mutex_unlock(&adversary->lock);
+    pthread_mutex_lock(&adversary->books);
+    adversary->next = (struct known){ aliases, count, alone };
+    pthread_mutex_unlock(&adversary->books);
 }
 
 void ptx_adversary_listen(struct ptx_adversary *adversary, void (*told)(void *context), void *context) {
@@ -44,7 +44,13 @@ void ptx_adversary_listen(struct ptx_adversary *adversary, void (*told)(void *co
     adversary->listener_context = context;
 }
 
-int adversary_enter(struct ptx_adversary *adversary) { return !pthread_mutex_trylock(&adversary->lock); }
+int adversary_enter(struct ptx_adversary *adversary) {
+    if (pthread_mutex_trylock(&adversary->lock)) return 0;
+    pthread_mutex_lock(&adversary->books);
+    adversary->now = adversary->next;
+    pthread_mutex_unlock(&adversary->books);
+    return 1;
+}
 
 void adversary_leave(struct ptx_adversary *adversary) {
     bool news = adversary->finding_count && adversary->listener;
@@ -63,11 +69,11 @@ int adversary_run_begin(struct ptx_run *run) {
     run->launch.withheld = run->launch.head.multicast;
     run->launch.head.multicast = NULL;
     run->launch.head.shared_window = 0;
-    pthread_mutex_lock(&adversary->lock);
+    pthread_mutex_lock(&adversary->books);
     *late = (struct late_run){ .adversary = adversary, .run = run, .next = adversary->runs, .code = run->launch.code };
     late->random = late_mix(adversary->seed, run->launch.ordinal ? run->launch.ordinal : ++adversary->launches);
-    adversary->runs = late;
-    pthread_mutex_unlock(&adversary->lock);
+    __atomic_store_n(&adversary->runs, late, __ATOMIC_RELEASE); /* a turn may be walking over them */
+    pthread_mutex_unlock(&adversary->books);
     return 1;
 }
 
@@ -81,18 +87,23 @@ void adversary_run_over(struct ptx_run *run, int forget) {
     struct late_run *late = run->late;
     for (struct late_block *block = late->blocks; block; block = block->next) empty(&block->list, forget);
     empty(&late->ended, forget);
+    if (late->over) return;
+    late->over = true;
+    pthread_mutex_lock(&late->adversary->books);
+    struct late_run **at = &late->adversary->runs;
+    while (*at != late) at = &(*at)->next;
+    *at = late->next;
+    pthread_mutex_unlock(&late->adversary->books);
 }
 
 void adversary_run_free(struct ptx_run *run) {
     struct late_run *late = run->late;
     if (!late) return;
-    struct ptx_adversary *adversary = late->adversary;
-    pthread_mutex_lock(&adversary->lock);
-    adversary_run_over(run, 1);
-    struct late_run **at = &adversary->runs;
-    while (*at != late) at = &(*at)->next;
-    *at = late->next;
-    pthread_mutex_unlock(&adversary->lock);
+    if (!late->over) { /* it never came to its end, so nobody is in a turn of it that could be waited for in vain */
+        pthread_mutex_lock(&late->adversary->lock);
+        adversary_run_over(run, 1);
+        pthread_mutex_unlock(&late->adversary->lock);
+    }
     for (struct late_block *block = late->blocks, *next; block; block = next) {
         next = block->next;
         free(block);

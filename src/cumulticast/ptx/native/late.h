@@ -90,6 +90,14 @@ struct late_run {
     struct late_list ended;
     uint64_t random, passes;
     void *code;
+    bool over;
+};
+
+/* What is known of the process. */
+struct known {
+    const struct ptx_alias *aliases;
+    uint64_t count;
+    bool alone;
 };
 
 struct told {
@@ -97,12 +105,12 @@ struct told {
     void *reader_code, *writer_code;
 };
 
+/* Two locks. `lock` is held for a kernel's turn, in which it may call Python, which may wait for whoever calls us: nothing
+ * else waits for it. `books` is held for moments: it guards what is handed in and out. */
 struct ptx_adversary {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock, books;
     uint64_t seed, sequence, serials, launches;
-    const struct ptx_alias *aliases;
-    uint64_t alias_count;
-    bool alone;
+    struct known now, next; /* `next` is what was handed in */
     void *no_rights;
     struct late *spare;
     uint32_t late_count;

@@ -151,7 +151,8 @@ static void end_late(struct ptx_run *run) {
     struct turn *outer = turn_now;
     uint32_t floats = floats_begin();
     turn_now = &turn;
-    if (sigsetjmp(turn.back, 0) == 0) adversary_run_over(run, atomic_load(&run->stopped));
+    bool failed = sigsetjmp(turn.back, 0) != 0;
+    adversary_run_over(run, failed || atomic_load(&run->stopped));
     turn_now = outer;
     floats_end(floats);
 }

@@ -4,13 +4,14 @@
 /* ---- which memory an address means ------------------------------------------------------------------------------- */
 
 static const struct ptx_alias *alias_of(const struct ptx_adversary *adversary, uint64_t address) {
-    uint64_t low = 0, high = adversary->alias_count;
+    const struct ptx_alias *aliases = adversary->now.aliases;
+    uint64_t low = 0, high = adversary->now.count;
     while (low < high) {
         uint64_t middle = (low + high) / 2;
-        if (adversary->aliases[middle].begin <= address) low = middle + 1;
+        if (aliases[middle].begin <= address) low = middle + 1;
         else high = middle;
     }
-    return low && address < adversary->aliases[low - 1].end ? &adversary->aliases[low - 1] : NULL;
+    return low && address < aliases[low - 1].end ? &aliases[low - 1] : NULL;
 }
 
 static struct spot spot_of(const struct ptx_adversary *adversary, const char *place, uint32_t size) {
@@ -203,7 +204,7 @@ static void each_in(struct late_list *list, each *act, void *of) {
 }
 
 static void each_late(struct ptx_adversary *adversary, each *act, void *of) {
-    for (struct late_run *run = adversary->runs; run; run = run->next) {
+    for (struct late_run *run = __atomic_load_n(&adversary->runs, __ATOMIC_ACQUIRE); run; run = run->next) {
         for (struct late_block *block = run->blocks; block; block = block->next) each_in(&block->list, act, of);
         each_in(&run->ended, act, of);
     }
@@ -221,7 +222,7 @@ static bool concerns(const struct late *late, const struct order *order) {
 /* Released to everybody, a write waits only for those who look through the other kind of address. */
 static void publish(struct late *late) {
     const struct ptx_adversary *adversary = late->run->adversary;
-    if (late->scope == PTX_SCOPE_SYS && (late->fenced || !late->spot.bound || !adversary->alone)) late_carry_out(late);
+    if (late->scope == PTX_SCOPE_SYS && (late->fenced || !late->spot.bound || !adversary->now.alone)) late_carry_out(late);
 }
 
 static void raise(struct late *late, void *of) {

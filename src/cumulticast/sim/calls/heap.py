@@ -31,7 +31,7 @@ def mem_get_info(process: Process, context: Context) -> tuple[int, int]:
 def mem_alloc(process: Process, context: Context, size: int) -> int:
     """Allocate device memory of the current context."""
     process.driver.judge(pools.alloc_size, size)
-    return process.heap.allocate(context, size).base
+    return fresh(process, context, size).base
 
 
 @entry("cuMemAllocPitch_v2")
@@ -41,7 +41,19 @@ def mem_alloc_pitch(process: Process, context: Context, width: int, height: int,
         raise Refused(Status.INVALID_VALUE, None, f"element_size_bytes {element} is none of 4, 8, 16")
     process.driver.judge(pools.alloc_size, width * height)
     pitch = -(-width // PITCH) * PITCH
-    return process.heap.allocate(context, pitch * height).base, pitch
+    return fresh(process, context, pitch * height).base, pitch
+
+
+def fresh(process: Process, context: Context, size: int) -> Block:
+    """Allocate memory that nobody has written to; where memory is adversarial, that shows."""
+    block = process.heap.allocate(context, size)
+    if process.adversary is not None:
+        try:
+            process.adversary.fill_block(block)
+        except Refused:
+            process.heap.free(block)
+            raise
+    return block
 
 
 @entry("cuMemFree_v2")

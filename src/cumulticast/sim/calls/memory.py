@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cumulticast.rules import general, granularity, lifetime, memory, multicast_mapping
+from cumulticast.rules import Refused, general, granularity, lifetime, memory, multicast_mapping
+from cumulticast.sim.adversary import Adversary
 from cumulticast.sim.entry import entry
+from cumulticast.sim.handles import Handle
 from cumulticast.sim.lookup import any_handle, memory_behind
 from cumulticast.sim.physical import allocate
 from cumulticast.sim.process import Process
@@ -23,7 +25,20 @@ def mem_create(process: Process, size: int, prop: bytes, flags: int) -> int:
     judge(memory.memory_size_positive, size)
     judge(memory.memory_size_granularity, size, process.machine.memory_granularity)
     process.require_fabric(wanted.requested_handle_types)
-    return allocate(process, size, wanted).value
+    handle = allocate(process, size, wanted)
+    if process.adversary is not None:
+        fill(process, process.adversary, handle)
+    return handle.value
+
+
+def fill(process: Process, adversary: Adversary, handle: Handle) -> None:
+    """Fill fresh memory with what is nobody's; without room for that there is none for the memory."""
+    try:
+        adversary.fill(handle, 0, handle.size)
+    except Refused:
+        handle.references = 0
+        process.let_go(handle)
+        raise
 
 
 def checked(process: Process, prop: bytes) -> AllocationProp:

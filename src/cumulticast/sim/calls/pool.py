@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from cumulticast.rules import Refused, Status, general, graphs, pools
 from cumulticast.sim import captures
 from cumulticast.sim.blocks import Block
@@ -41,15 +43,15 @@ def pool_of(process: Process, value: int) -> Pool:
 def mem_alloc_async(process: Process, thread: int, call: str, size: int, stream: int) -> int:
     """Allocate from the current pool of the stream's device; no bytes are address 0 (recorded)."""
     where = ordered(process, thread, stream, call, "MEM_ALLOC")
-    return allocate(process, process.pools.current((DEVICE, where.context.ordinal)), size)
+    return allocate(process, process.pools.current((DEVICE, where.context.ordinal)), size, where)
 
 
 @entry("cuMemAllocFromPoolAsync")
 def mem_alloc_from_pool_async(process: Process, thread: int, call: str, size: int, pool: int, stream: int) -> int:
     """Allocate from a pool."""
     found = pool_of(process, pool)
-    ordered(process, thread, stream, call, "MEM_ALLOC")
-    return allocate(process, found, size)
+    where = ordered(process, thread, stream, call, "MEM_ALLOC")
+    return allocate(process, found, size, where)
 
 
 def ordered(process: Process, thread: int, stream: int, call: str, kind: str) -> Stream:
@@ -61,14 +63,17 @@ def ordered(process: Process, thread: int, stream: int, call: str, kind: str) ->
     return where
 
 
-def allocate(process: Process, pool: Pool, size: int) -> int:
+def allocate(process: Process, pool: Pool, size: int, where: Stream) -> int:
     """Cut a block out of a pool, within its maximum."""
     if not size:
         return 0
     if pool.max_size and pool.used + size > pool.max_size:
         reason = f"bytesize {size} and {pool.used} in use exceed the pool's max_size {pool.max_size}"
         raise Refused(Status.OUT_OF_MEMORY, None, reason)
-    return process.pools.allocate(pool, size).base
+    block = process.pools.allocate(pool, size)
+    if process.adversary is not None:
+        enqueue(process, where, partial(process.adversary.fill_block, block))  # what had it before may still be used
+    return block.base
 
 
 @entry("cuMemFreeAsync")
