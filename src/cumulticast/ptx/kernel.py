@@ -5,13 +5,13 @@ cut into blocks → ordered, loops given their latch → which lanes run where �
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from cumulticast.ptx import machine_code
 from cumulticast.ptx.compiled import ENTRY, Compiled
 from cumulticast.ptx.flow import effects, stack
 from cumulticast.ptx.flow.blocks import Block, Suspend, leaves, reachable
-from cumulticast.ptx.flow.calls import Program, assemble, function_addresses
+from cumulticast.ptx.flow.calls import Program, address_taken, addresses, assemble
 from cumulticast.ptx.flow.frames import lay_out
 from cumulticast.ptx.flow.lanes import VARYING, Lanes, constants
 from cumulticast.ptx.flow.liveness import Names, live_in, uses_of_end
@@ -155,9 +155,9 @@ def parameter_offsets(function: Function) -> tuple[tuple[int, int], ...]:
     return tuple((at[variable.name], variable.size) for variable in function.parameters)
 
 
-def static_sizes(module: Module, function: Function) -> tuple[int, int]:
+def static_sizes(module: Module, function: Function, taken: Sequence[str] | None = None) -> tuple[int, int]:
     """Answer static shared memory of a block and local memory of a thread, in bytes, without compiling."""
-    places = place_variables(module, function, assemble(module, function), {})
+    places = place_variables(module, function, assemble(module, function, taken), {})
     return places.shared_size, places.local_size
 
 
@@ -165,11 +165,12 @@ def summarise(module: Module) -> Summary:
     """Answer what is to be known of a module without its statements."""
     variables = (v for v in module.variables.values() if v.space in ("global", "const") and v.linkage != "extern")
     kernels = (function for function in module.functions.values() if function.kernel)
-    outlines = tuple(_outlined(module, function) for function in kernels)
-    return Summary(outlines, tuple(variables), dict(function_addresses(module)))
+    taken = address_taken(module)
+    outlines = tuple(_outlined(module, function, taken) for function in kernels)
+    return Summary(outlines, tuple(variables), dict(addresses(taken)))
 
 
-def _outlined(module: Module, function: Function) -> Outline:
-    shared, local = static_sizes(module, function)
+def _outlined(module: Module, function: Function, taken: Sequence[str]) -> Outline:
+    shared, local = static_sizes(module, function, taken)
     offsets = tuple(at for at, _ in parameter_offsets(function))
     return Outline(function.name, function.parameters, offsets, shared, local, function.directives)

@@ -117,9 +117,9 @@ def fill_head(process: Process, stream: Stream, asked: Launch, found: Ready, hea
     if found.uses_stack:
         head.local_size += rounded(stream.context.limits.get(STACK_SIZE, DEFAULT_STACK))
     head.gridid = next(GRIDS)
-    if asked.cooperative:
-        base = workspace(process, stream.context, stream).base
-        head.envreg[WORKSPACE_HIGH], head.envreg[WORKSPACE_LOW] = base >> 32, base & 0xFFFFFFFF
+    # 0 without one: grid.sync() of an ordinary launch ends in a trap.
+    base = workspace(process, stream.context, stream).base if asked.cooperative else 0
+    head.envreg[WORKSPACE_HIGH], head.envreg[WORKSPACE_LOW] = base >> 32, base & 0xFFFFFFFF
 
 
 def divided(grid: Shape3, cluster: Shape3) -> Shape3:

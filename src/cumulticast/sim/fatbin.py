@@ -47,8 +47,16 @@ class Entry:
 
 
 def size_of(header: bytes) -> int:
-    """Answer how many bytes the container has, from its first 16."""
+    """Answer how many bytes the container has, from its first 16.
+
+    Raises
+    ------
+    Damaged
+        Its header is said to be shorter than that.
+    """
     _, _, length, size = HEADER.unpack(header)
+    if length < HEADER.size:
+        raise Damaged(f"the header of the fatbin says it has {length} bytes; it has {HEADER.size}")
     return length + size
 
 

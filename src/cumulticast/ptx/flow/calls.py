@@ -59,7 +59,12 @@ def address_taken(module: Module) -> list[str]:
 
 def function_addresses(module: Module) -> Mapping[str, int]:
     """Answer the address that a pointer to each device function holds."""
-    return {name: FUNCTION_BASE + FUNCTION_STEP * n for n, name in enumerate(address_taken(module))}
+    return addresses(address_taken(module))
+
+
+def addresses(taken: Sequence[str]) -> Mapping[str, int]:
+    """Answer the addresses of functions whose address is used."""
+    return {name: FUNCTION_BASE + FUNCTION_STEP * n for n, name in enumerate(taken)}
 
 
 def _instructions(function: Function) -> list[Instruction]:
@@ -92,9 +97,10 @@ class Program:
 class Assembler:
     """Assembles one kernel."""
 
-    def __init__(self, module: Module, kernel: Function) -> None:
+    def __init__(self, module: Module, kernel: Function, taken: Sequence[str] | None) -> None:
         self.module = module
         self.kernel = kernel
+        self._taken = address_taken(module) if taken is None else taken
         self.program = Program()
         self.entries: dict[str, Block] = {}
         self.returns: dict[str, list[Block]] = {}
@@ -128,12 +134,8 @@ class Assembler:
     # ---- which functions
 
     @cached_property
-    def _taken(self) -> list[str]:
-        return address_taken(self.module)
-
-    @cached_property
     def _addresses(self) -> Mapping[str, int]:
-        return function_addresses(self.module)
+        return addresses(self._taken)
 
     def _reached(self) -> dict[str, Function]:
         found = {self.kernel.name: self.kernel}
@@ -242,12 +244,12 @@ class Assembler:
     def _placed(self, function: Function, ins: Instruction) -> list[Instruction]:
         """In a framed function variables are found from the frame pointer; pointers to functions are numbers."""
         frame = self.frames.get(function.name)
-        addresses = self._addresses
+        known = self._addresses
         before: list[Instruction] = []
 
         def place(one: Operand) -> Operand:
-            if isinstance(one, Symbol) and one.name in addresses:
-                return Integer(addresses[one.name])
+            if isinstance(one, Symbol) and one.name in known:
+                return Integer(known[one.name])
             placed = one if frame is None else frame.place(one)
             if isinstance(one, Symbol) and isinstance(placed, Address):  # its address is meant
                 self.program.registers[ADDRESS.name] = "b64"
@@ -404,12 +406,17 @@ def _lists(ins: Instruction) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
     return arguments, results
 
 
-def assemble(module: Module, kernel: Function) -> Program:
+def assemble(module: Module, kernel: Function, taken: Sequence[str] | None = None) -> Program:
     """Answer a kernel with all that it calls.
+
+    Parameters
+    ----------
+    taken
+        What `address_taken` answers for the module, if that is known: it looks at every instruction.
 
     Raises
     ------
     PtxError
         218: a function that is nowhere.
     """
-    return Assembler(module, kernel).assemble()
+    return Assembler(module, kernel, taken).assemble()

@@ -11,6 +11,8 @@ from mmap import PAGESIZE
 
 from cumulticast.sim._native import ffi, lib
 
+END_OF_SPACE = 1 << 64
+
 
 def _check(call: str, error: int) -> None:
     if error:
@@ -77,12 +79,17 @@ def allocate(fd: int, offset: int, length: int) -> None:
 
 def readable(address: int, length: int) -> bool:
     """Return whether every page of the range can be read; never faults. An empty range can."""
-    return lib.memory_readable(address, length) != 0
+    return _in_space(address, length) and lib.memory_readable(address, length) != 0
 
 
 def writable(address: int, length: int) -> bool:
     """Return whether every page of the range can be written; never faults or modifies. An empty range can."""
-    return lib.memory_writable(address, length) != 0
+    return _in_space(address, length) and lib.memory_writable(address, length) != 0
+
+
+def _in_space(address: int, length: int) -> bool:
+    """Tell whether a range ends where addresses end: a damaged image may name any length."""
+    return address + length <= END_OF_SPACE
 
 
 class Gather:
