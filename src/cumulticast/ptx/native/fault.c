@@ -42,11 +42,27 @@ _Noreturn void ptx_trap(struct ptx_warp *warp, uint32_t instruction, uint32_t ac
 
 static const int watched[] = { SIGSEGV, SIGBUS };
 
+/* The ordinary end: an access is made again on return, what was sent has to be sent again. */
+static void end_process(int number, const siginfo_t *info, const struct sigaction *how) {
+    sigaction(number, how, NULL);
+    if (info->si_code <= 0) raise(number);
+}
+
+/* A handler that was set between two launches may know ours as the one before it and raise the signal for it (Python's
+ * faulthandler does): then everybody has been asked. */
 static void pass_on(int number, siginfo_t *info, void *context) {
-    const struct sigaction *old = &before[number];
+    static _Thread_local volatile sig_atomic_t passing;
+    const struct sigaction *old = &before[number], ordinary = { .sa_handler = SIG_DFL };
+    if (passing && info->si_code <= 0) {
+        end_process(number, info, &ordinary);
+        return;
+    }
+    passing = 1;
     if (old->sa_flags & SA_SIGINFO) old->sa_sigaction(number, info, context);
-    else if (old->sa_handler != SIG_DFL && old->sa_handler != SIG_IGN) old->sa_handler(number);
-    else sigaction(number, old, NULL); /* on return the access is made again, and ends the process as ever */
+    else if (old->sa_handler == SIG_DFL) end_process(number, info, old);
+    else if (old->sa_handler != SIG_IGN) old->sa_handler(number);
+    else if (info->si_code > 0) sigaction(number, old, NULL); /* the host ends the process, ignored or not */
+    passing = 0;
 }
 
 static void caught(int number, siginfo_t *info, void *context) {
