@@ -119,6 +119,41 @@ tell(answers=answers, total=float(multimem.load_reduce(at, STEP // 4).sum()))
     assert all(answer.startswith(why) for answer in answers), answers
 
 
+STORE = """
+from cuda.bindings import driver as cu
+TEXT = b'''.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry fills(.param .u64 p)
+{ .reg .b64 %a; .reg .b32 %t;
+ld.param.u64 %a, [p]; mov.u32 %t, %tid.x; mad.wide.u32 %a, %t, 65536, %a;
+st.global.u32 [%a], 7; ret; }
+\\0'''
+use()
+at = mapped(memory())
+function = cu.cuModuleGetFunction(cu.cuModuleLoadData(TEXT)[1], b"fills")[1]
+def launch():
+    cu.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, 0, ((at,), (ctypes.c_uint64,)), 0)
+    return int(cu.cuCtxSynchronize()[0])
+"""
+
+
+def test_a_kernel_on_a_full_file_system_ends_and_the_process_does_not(small: Path) -> None:
+    done = on_small(
+        f"{STORE}\nfill()\ntell(sync=launch(), alloc=int(cu.cuMemAlloc(16)[0]), made=status(memory))", small
+    )
+    assert done.code == 0, done.err
+    assert done.told[0] == [{"sync": 700, "alloc": 700, "made": 2}]
+    assert "kernel fills" in done.err and "line 7" in done.err
+    assert "the host has no memory for this page of the allocation (a full file system" in done.err
+
+
+def test_a_kernel_has_what_room_there_is(small: Path) -> None:
+    done = on_small(f"{STORE}\nlaunched = launch()\nfill()\ntell(launched=launched, again=launch())", small)
+    assert done.code == 0, done.err
+    assert done.told[0] == [{"launched": 0, "again": 0}]  # the pages are there since the first launch
+
+
 def test_everything_can_be_given_back_on_a_full_file_system(small: Path) -> None:
     """Also what takes much writing in the books: 600 allocations and binds."""
     done = on_small(
