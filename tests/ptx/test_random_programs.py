@@ -17,7 +17,7 @@ from random_programs import CELLS, REGISTERS, UNIFORMS, Meaning, Program, progra
 
 from cumulticast.ptx.flow import frames, order
 
-RESIDENT, MOVED = 0, 10_000
+RESIDENT, MOVED = 0, frames.MOST_TRAFFIC
 EVERY_ROUND, SELDOM = order.ROUNDS, 1
 HEALTH = list(HealthCheck)
 
@@ -28,7 +28,7 @@ def check(program: Program, traffic: int, cost: int) -> None:
     want, cells = Meaning(program).run()
     out = np.zeros((program.threads, width), np.uint32)
     run = Grid(ptx(program), stack=4096)
-    with mock.patch.object(frames, "MOST_TRAFFIC", traffic), mock.patch.object(order, "_cost", lambda loop: cost):
+    with mock.patch.object(frames, "MOST_TRAFFIC", traffic), mock.patch.object(order, "_cost", return_value=cost):
         run.code("k")
     fault = run("k", 1, program.threads, [out], limit=10)
     assert fault.status == 0, fault
