@@ -19,6 +19,8 @@ A program is a list of statements, tuples whose first element says what they are
     arms c               barrier.sync in both arms of a branch
     add cell a           red.global.add: the sum of a cell does not depend on the order
     call d f a           a device function; f calls itself with one less to go
+    store space i a      a word of the thread's own in local, shared or global memory, by i & 7
+    load d space i       back again; load2 reads that word's pair into d and the next register
 
 A condition is (comparison, a, b).
 """
@@ -31,7 +33,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-REGISTERS, UNIFORMS, CELLS, FUNCTIONS, DEPTH = 5, 2, 4, 2, 3
+REGISTERS, UNIFORMS, CELLS, FUNCTIONS, DEPTH, WORDS, MOST_THREADS = 5, 2, 4, 2, 3, 8, 96
+SPACES = ("local", "shared", "global")
 OPERATIONS: dict[str, Callable[[int, int], int]] = {
     "add.u32": lambda a, b: a + b,
     "sub.u32": lambda a, b: a - b,
@@ -85,7 +88,7 @@ def conditions(draw: st.DrawFn, uniform: bool = False) -> Statement:
 
 def kinds(region: Region) -> list[str]:
     """List what may be drawn in a region."""
-    found = ["op", "op", "guarded", "add"]
+    found = ["op", "op", "guarded", "add", "store", "load", "load2"]
     if region.calls:
         found.append("call")
     if region.depth < 3:
@@ -123,6 +126,10 @@ def statement(draw: st.DrawFn, region: Region) -> Statement:
             return kind, draw(st.integers(0, CELLS - 1)), draw(operands())
         case "call":
             return kind, target, draw(st.integers(0, FUNCTIONS - 1)), draw(operands())
+        case "store":
+            return kind, draw(st.sampled_from(SPACES)), draw(operands()), draw(operands())
+        case "load" | "load2":
+            return kind, target, draw(st.sampled_from(SPACES)), draw(operands())
         case "if" | "switch" | "loop":
             return draw(nested(kind, region))
         case "break" | "continue" | "return" | "arms" | "parted":
@@ -399,6 +406,23 @@ class Text:
     def _add(self, mask: Any, loop: Any, cell: int, a: Any) -> None:
         self.do(f"mov.u32 %x, {self.value(a)};", f"red.global.add.u32 [%cells+{4 * cell}], %x;")
 
+    def place(self, space: str, index: Any, keep: int) -> None:
+        """Let %at be the address of a word."""
+        self.do(f"mov.u32 %w, {self.value(index)};", f"and.b32 %w, %w, {keep};", "mul.wide.u32 %at, %w, 4;")
+        self.do(f"add.u64 %at, %at, %{space}_row;")
+
+    def _store(self, mask: Any, loop: Any, space: str, index: Any, a: Any) -> None:
+        self.place(space, index, WORDS - 1)
+        self.do(f"mov.u32 %x, {self.value(a)};", f"st.{space}.u32 [%at], %x;")
+
+    def _load(self, mask: Any, loop: Any, target: int, space: str, index: Any) -> None:
+        self.place(space, index, WORDS - 1)
+        self.do(f"ld.{space}.u32 %r{target}, [%at];")
+
+    def _load2(self, mask: Any, loop: Any, target: int, space: str, index: Any) -> None:
+        self.place(space, index, WORDS - 2)
+        self.do(f"ld.{space}.v2.u32 {{%r{target}, %r{(target + 1) % REGISTERS}}}, [%at];")
+
     def _call(self, mask: Any, loop: Any, target: int, function: int, a: Any) -> None:
         number = self.count
         self.count += 1
@@ -427,7 +451,14 @@ def registers(text: Text) -> str:
     return f""".reg .pred %p, %q; .reg .b32 {", ".join(names)}, %x, %y, %z, %v, %w;
     .reg .b32 %lane, %depth, %tid_, %own, %threads;
     .reg .b32 %m<{text.masks + 1}>; .reg .b64 %zero, %out, %at, %cells;
-    mov.u64 %zero, zero; mov.u64 %cells, cells;"""
+    .reg .b64 {", ".join(f"%{space}_row" for space in SPACES)};
+    .local .align 8 .b8 stack[{4 * WORDS}];
+    mov.u64 %zero, zero; mov.u64 %cells, cells;
+    mov.u32 %x, %tid.x; mul.wide.u32 %at, %x, {4 * WORDS};
+    mov.u64 %local_row, stack;
+    mov.u64 %shared_row, shared_rows; add.u64 %shared_row, %shared_row, %at;
+    mov.u64 %global_row, global_rows; add.u64 %global_row, %global_row, %at;
+    {" ".join(f"st.local.u32 [%local_row+{4 * n}], {n};" for n in range(WORDS))}"""
 
 
 def function_text(number: int, body: Sequence[Statement]) -> str:
@@ -465,6 +496,8 @@ def ptx(program: Program) -> str:
 .address_size 64
 .global .u32 zero;
 .global .u32 cells[{CELLS}];
+.global .align 8 .b8 global_rows[{4 * WORDS * MOST_THREADS}];
+.shared .align 8 .b8 shared_rows[{4 * WORDS * MOST_THREADS}];
 {declared}
 {functions}
 .visible .entry k(.param .u64 out_) {{
@@ -476,6 +509,7 @@ def ptx(program: Program) -> str:
     mov.u32 %m0, {full};
     setp.ge.u32 %p, %tid_, {program.threads - last}; @%p mov.u32 %m0, {(1 << last) - 1};
     mov.u32 %y, 0; st.shared.u32 [%own], %y;
+    {" ".join(f"st.shared.u32 [%shared_row+{4 * n}], %y;" for n in range(WORDS))}
     bar.sync 0;
     mov.u32 %r0, %tid_; mul.lo.u32 %r1, %tid_, 0x9E3779B1; shr.u32 %r2, %tid_, 3; mov.u32 %r3, 5; and.b32 %r4, %tid_, 1;
     mov.u32 %u0, 3; mov.u32 %u1, 0;
@@ -500,6 +534,12 @@ class State:
     r: list[int]
     u: list[int]
     depth: int = DEPTH
+    local: list[int] = field(default_factory=lambda: list(range(WORDS)))
+    shared: list[int] = field(default_factory=lambda: [0] * WORDS)
+    global_: list[int] = field(default_factory=lambda: [0] * WORDS)
+
+    def words(self, space: str) -> list[int]:
+        return {"local": self.local, "shared": self.shared, "global": self.global_}[space]
 
     def value(self, operand: tuple[str, int]) -> int:
         kind, number = operand
@@ -694,8 +734,24 @@ class Meaning:
         return None
         yield
 
+    def _store(self, s: State, mask: Any, space: str, index: Any, a: Any) -> Thread:
+        s.words(space)[s.value(index) % WORDS] = s.value(a)
+        return None
+        yield
+
+    def _load(self, s: State, mask: Any, target: int, space: str, index: Any) -> Thread:
+        s.r[target] = s.words(space)[s.value(index) % WORDS]
+        return None
+        yield
+
+    def _load2(self, s: State, mask: Any, target: int, space: str, index: Any) -> Thread:
+        words, at = s.words(space), s.value(index) % WORDS & ~1
+        s.r[target], s.r[(target + 1) % REGISTERS] = words[at : at + 2]
+        return None
+        yield
+
     def _call(self, s: State, mask: Any, target: int, function: int, a: Any) -> Thread:
-        inner = State(s.tid, [0] * REGISTERS, [0] * UNIFORMS, s.depth)
+        inner = State(s.tid, [0] * REGISTERS, [0] * UNIFORMS, s.depth, shared=s.shared, global_=s.global_)
         inner.r[:2] = s.value(a), s.r[target]
         if inner.depth:
             inner.depth -= 1
