@@ -47,6 +47,15 @@ def test_producer_and_consumers_with_named_barriers(rounds: int, architecture: s
 
 
 @on_both
+@pytest.mark.parametrize("block", [7, 40, 95])
+def test_barriers_count_whole_warps(block: int, architecture: str) -> None:
+    out = np.zeros(block, I32)
+    well(program("barriers", architecture)("parts_of_warps", 1, block, [out], dynamic=4 * block))
+    other = [t if block - 1 - t == 3 else block - 1 - t for t in range(block)]
+    assert out.tolist() == [0 if t == 3 else other[t] + 2 for t in range(block)]
+
+
+@on_both
 def test_named_barriers_do_not_mix_their_sums(architecture: str) -> None:
     out = np.zeros(256, U32)
     well(program("barriers", architecture)("pairs_apart", 1, 256, [out, I32(40)]))

@@ -119,12 +119,19 @@ static void check_count(struct ptx_warp *warp) {
     ptx_fail(warp, warp->instruction, PTX_ILLEGAL_INSTRUCTION, lane, 0, reason);
 }
 
+/* A barrier with a count counts whole warps ("the arrival count is incremented by the warp size", PTX ISA, bar): lanes
+ * that never were or have ended come with the lowest that lives. */
+static uint32_t arriving(const struct ptx_warp *warp) {
+    const uint32_t there = count(warp->waiting), lowest = warp->lanes & -warp->lanes;
+    return warp->barrier_threads && warp->waiting & lowest ? there + PTX_LANES - count(warp->lanes) : there;
+}
+
 static uint32_t arrive(struct ptx_block *block, struct ptx_warp *warp) {
     check_count(warp);
     if (warp->adversary) adversary_release(warp, warp->waiting, PTX_SCOPE_CTA);
     uint32_t id = warp->barrier_id % BARRIERS;
     struct barrier *barrier = &block->barriers[id];
-    barrier->arrived += count(warp->waiting);
+    barrier->arrived += arriving(warp);
     barrier->threads = warp->barrier_threads;
     if (warp->barrier_op) {
         barrier->operation = warp->barrier_op;
