@@ -56,9 +56,9 @@ class Rights:
 class Grid:
     """The kernels of one PTX text."""
 
-    def __init__(self, text: str | bytes, *, stack: int = 1024) -> None:
+    def __init__(self, text: str | bytes, *, stack: int = 1024, adversary: Any = ffi.NULL) -> None:
         self.module = parse(text)
-        self.stack = stack
+        self.stack, self.adversary = stack, adversary
         self.numbers = {v.name: n for n, v in enumerate(self.module.variables.values())}
         self.symbols = np.zeros(max(len(self.numbers), 1), np.uint64)
         self.rights = Rights()
@@ -111,8 +111,12 @@ class Grid:
         cluster: Sequence[int] = (1, 1, 1),
         work: int = 0,
         multicast: int = 0,
+        workspace: int = 0,
     ) -> tuple[Any, Compiled]:
-        """Make a launch ready and answer struct ptx_run *."""
+        """Make a launch ready and answer struct ptx_run *.
+
+        A cooperative grid has a ``workspace``: the address of two words for its barrier.
+        """
         compiled, address = self.code(name)
         given = ffi.new("struct ptx_launch *")
         head = given.head
@@ -124,6 +128,7 @@ class Grid:
         head.local_size = -(-compiled.local_size // 16) * 16 + (self.stack if compiled.stack else 0)
         head.smcount = 4
         head.multicast = ffi.cast("void *", multicast)
+        head.envreg[1], head.envreg[2] = workspace >> 32, workspace & 0xFFFFFFFF
         params = self._parameters(name, args)
         given.code = ffi.cast("void *", address)
         buffer = ffi.new("char[]", params + b"\0")
@@ -131,6 +136,7 @@ class Grid:
         given.frame_size, given.places, given.work = compiled.frame_size, compiled.places, work
         given.symbols = ffi.cast("uint64_t *", self.symbols.ctypes.data)
         given.rights = ffi.cast("uint8_t *", self.rights.address)
+        given.adversary = self.adversary
         run = lib.ptx_run_begin(given)
         assert run != ffi.NULL
         return run, compiled
