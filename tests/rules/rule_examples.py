@@ -421,5 +421,5 @@ SAYS: dict[str, tuple[str, ...]] = {
     "MC1116": ("of 3", "nearest 2 or 4"),
     "MC1301": ("kernel f line 9", "kernel f line 7", "0x7f00", "0x9f00", "fence.proxy.alias"),
     "MC1302": ("kernel g line 3", "kernel g line 5", "released to .cta only", "st.release.gpu"),
-    "MC1303": ("kernel f line 9", "nothing orders", "nothing releases it", ".cta"),
+    "MC1303": ("kernel f line 9", "nothing orders", "nothing releases it", "fence.acq_rel.cta"),
 }

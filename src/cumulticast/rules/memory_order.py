@@ -4,16 +4,22 @@ from .book import rule
 from .source import Note
 
 _LAUNCH = ("cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel")
-_SCOPES = ("none", "cta", "gpu", "sys")
+SCOPES = ("none", "warp", "cta", "gpu", "sys")  # as PTX_SCOPE_… in ptx/native/adversary.h
 _ADVERSARY = Note("settled here", "found by `--memory adversarial`: what the memory model allows is carried out")
 
 
 def _reaches(had: str, wanted: str) -> bool:
-    return _SCOPES.index(had) >= _SCOPES.index(wanted)
+    return SCOPES.index(had) >= SCOPES.index(wanted)
 
 
 def _released(had: str) -> str:
-    return "nothing releases it" if had == "none" else f"it was released to .{had} only"
+    if had == "none":
+        return "nothing releases it"
+    return "it was released to its warp only" if had == "warp" else f"it was released to .{had} only"
+
+
+def _release(wanted: str) -> str:
+    return "bar.warp.sync" if wanted == "warp" else f"fence.acq_rel.{wanted}, st.release.{wanted}"
 
 
 @rule(
@@ -83,7 +89,7 @@ def released_before_seen(reader: str, writer: str, later: str, address: int, had
         return None
     return (
         f"{reader} reads at {address:#x} without seeing {writer}, though it may have seen the later {later}; "
-        f"{_released(had)}: between the two writes a release is missing (fence.acq_rel.{wanted}, st.release.{wanted})"
+        f"{_released(had)}: between the two writes a release is missing ({_release(wanted)})"
     )
 
 
@@ -116,6 +122,6 @@ def reads_are_ordered(reader: str, writer: str, address: int, had: str, wanted: 
     if _reaches(had, wanted):
         return None
     return (
-        f"{reader} reads at {address:#x} what {writer} writes, and nothing orders the two; {_released(had)}, and both "
-        f"are in one .{wanted}"
+        f"{reader} reads at {address:#x} what {writer} writes, and nothing orders the two: {_released(had)}; a barrier "
+        f"or a release ({_release(wanted)}) is missing"
     )

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from cumulticast.sim.modules import Function
     from cumulticast.sim.process import Process
 
-SCOPES = ("none", "cta", "gpu", "sys")
 LAUNCHES = 4096  # so many are remembered, for findings to name
 ROOM = 64
 
@@ -118,7 +117,11 @@ class Adversary:
 
     def _judge(self, driver: Driver, finding: Any) -> None:
         reader, writer, later = (self._party(c) for c in (finding.reader, finding.writer, finding.later))
-        kind, had, wanted = int(finding.kind), SCOPES[int(finding.had)], SCOPES[int(finding.wanted)]
+        kind, had, wanted = (
+            int(finding.kind),
+            memory_order.SCOPES[int(finding.had)],
+            memory_order.SCOPES[int(finding.wanted)],
+        )
         if not self._is_new(kind, reader, writer):
             return
         if kind == self._lib.PTX_FINDING_ALIAS:

@@ -22,7 +22,7 @@ def lower_warp_barrier(em: Emitter, ins: Instruction) -> None:
     """bar.warp.sync: its lanes have come together before; it orders memory."""
     if "warp" not in ins.modifiers:
         raise AssertionError(f"{ins.name} suspends and is no instruction of a block")
-    ordering.fence(em, "acq_rel", ordering.Scope.CTA)
+    ordering.fence(em, "acq_rel", ordering.Scope.WARP)
 
 
 @lowers("griddepcontrol", "pmevent", "setmaxnreg")

@@ -16,9 +16,10 @@ class Scope(enum.IntEnum):
     """How far a release reaches (PTX_SCOPE_… in adversary.h). A cluster counts as its device, which is more."""
 
     NONE = 0
-    CTA = 1
-    GPU = 2
-    SYS = 3
+    WARP = 1
+    CTA = 2
+    GPU = 3
+    SYS = 4
 
 
 SCOPES = {"cta": Scope.CTA, "cluster": Scope.GPU, "gpu": Scope.GPU, "gl": Scope.GPU, "sys": Scope.SYS}

@@ -35,7 +35,7 @@ struct ptx_party {
  * at all orders the write before the read. */
 enum { PTX_FINDING_ALIAS = 1, PTX_FINDING_RELEASE = 2, PTX_FINDING_RACE = 3 };
 /* How far a release reaches. */
-enum { PTX_SCOPE_NONE, PTX_SCOPE_CTA, PTX_SCOPE_GPU, PTX_SCOPE_SYS };
+enum { PTX_SCOPE_NONE, PTX_SCOPE_WARP, PTX_SCOPE_CTA, PTX_SCOPE_GPU, PTX_SCOPE_SYS };
 struct ptx_finding {
     uint32_t kind;
     uint32_t wanted, had; /* scopes: that of writer and reader; that to which the write was released */

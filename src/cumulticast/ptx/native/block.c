@@ -240,7 +240,7 @@ static bool wait_for_lanes(struct warp_slot *slot, uint32_t places) {
         return false;
     }
     warp->force = waiting;
-    if (warp->adversary) adversary_release(warp, waiting, PTX_SCOPE_CTA); /* __syncwarp() is what they stand at */
+    if (warp->adversary) adversary_release(warp, waiting, PTX_SCOPE_WARP); /* __syncwarp() is what they stand at */
     turn_to_next(slot, places, 0);
     return true;
 }

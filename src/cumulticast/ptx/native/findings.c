@@ -10,12 +10,6 @@ static bool news(struct ptx_adversary *adversary, const struct told *now) {
     return true;
 }
 
-/* The scope that holds writer and reader. */
-static uint32_t common_scope(const struct writer *writer, const struct late_block *reader) {
-    if (writer->block == reader->serial) return PTX_SCOPE_CTA;
-    return writer->device == reader->device ? PTX_SCOPE_GPU : PTX_SCOPE_SYS;
-}
-
 static void note(uint32_t kind, const struct late *late, const struct late_block *block, const struct ptx_party *reader,
                  const struct seen *later) {
     struct ptx_adversary *adversary = adversary_of(block);
@@ -30,7 +24,7 @@ static void note(uint32_t kind, const struct late *late, const struct late_block
     if (news(adversary, &now)) {
         struct ptx_finding *finding = &adversary->findings[adversary->finding_count++];
         *finding = (struct ptx_finding){ .kind = kind, .had = late->scope, .reader = *reader, .writer = late->party };
-        finding->wanted = common_scope(&late->writer, block);
+        finding->wanted = common_scope(&late->writer, block, reader->thread / PTX_LANES);
         if (later) finding->later = later->party;
     }
     pthread_mutex_unlock(&adversary->books);

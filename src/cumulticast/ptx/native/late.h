@@ -147,10 +147,14 @@ static inline struct granule *granule_of(struct ptx_adversary *adversary, uint64
     return &adversary->granules[number % GRANULES];
 }
 
-/* Whether a write was released to a scope that a block is in. */
-static inline bool covers(const struct late *late, const struct late_block *block) {
-    return late->scope == PTX_SCOPE_SYS || (late->scope >= PTX_SCOPE_GPU && late->writer.device == block->device) ||
-           (late->scope >= PTX_SCOPE_CTA && late->writer.block == block->serial);
+/* The least scope that holds writer and reader. */
+static inline uint32_t common_scope(const struct writer *writer, const struct late_block *block, uint32_t warp) {
+    if (writer->block == block->serial) return writer->warp == warp ? PTX_SCOPE_WARP : PTX_SCOPE_CTA;
+    return writer->device == block->device ? PTX_SCOPE_GPU : PTX_SCOPE_SYS;
+}
+/* Whether a write was released to a scope that a warp is in. */
+static inline bool covers(const struct late *late, const struct late_block *block, uint32_t warp) {
+    return late->scope >= common_scope(&late->writer, block, warp);
 }
 static inline bool own(const struct late *late, const struct late_block *block, uint32_t warp, uint32_t lanes) {
     return late->writer.block == block->serial && late->writer.warp == warp && (late->writer.lanes & lanes);

@@ -47,7 +47,7 @@ struct view {
 };
 
 static bool has_to_see(const struct late *late, const struct view *view) {
-    if (!own(late, view->block, view->warp, view->lanes) && !covers(late, view->block)) return false;
+    if (!own(late, view->block, view->warp, view->lanes) && !covers(late, view->block, view->warp)) return false;
     return late->spot.multicast == view->spot.multicast || late->fenced || !late->spot.bound;
 }
 
@@ -57,7 +57,8 @@ static const struct seen *seen_after(const struct late_block *block, const struc
         const struct writer *by = &block->seen[i].writer, *of = &late->writer;
         const bool same = by->block == of->block && by->warp == of->warp && (by->lanes & of->lanes);
         if (same && by->sequence > of->sequence) return &block->seen[i];
-        const bool ordered = (late->scope >= PTX_SCOPE_CTA && by->block == of->block) ||
+        const bool ordered = (late->scope >= PTX_SCOPE_WARP && by->block == of->block && by->warp == of->warp) ||
+                             (late->scope >= PTX_SCOPE_CTA && by->block == of->block) ||
                              (late->scope >= PTX_SCOPE_GPU && by->device == of->device);
         if (ordered && by->sequence > late->released) return &block->seen[i];
     }
@@ -66,7 +67,7 @@ static const struct seen *seen_after(const struct late_block *block, const struc
 
 /* A write that need not be seen was missed. Was that meant? */
 static void missed(struct late *late, const struct view *view) {
-    if (own(late, view->block, view->warp, view->lanes) || covers(late, view->block)) {
+    if (own(late, view->block, view->warp, view->lanes) || covers(late, view->block, view->warp)) {
         finding_alias(late, view->block, &view->party);
         if (!late->patience--) late_carry_out(late);
         return;
@@ -216,7 +217,7 @@ struct order {
 };
 
 static bool concerns(const struct late *late, const struct order *order) {
-    return own(late, order->block, order->warp, order->lanes) || covers(late, order->block);
+    return own(late, order->block, order->warp, order->lanes) || covers(late, order->block, order->warp);
 }
 
 /* Released to everybody, a write waits only for those who look through the other kind of address. */
@@ -236,7 +237,7 @@ static void raise(struct late *late, void *of) {
 /* What a thread has seen released is released with what it releases itself: all that covers it. */
 void adversary_release(struct ptx_warp *warp, uint32_t lanes, uint32_t scope) {
     struct order order = { block_of(warp), warp->warpid, lanes, scope };
-    if (scope == PTX_SCOPE_CTA) each_in(&order.block->list, raise, &order);
+    if (scope <= PTX_SCOPE_CTA) each_in(&order.block->list, raise, &order);
     else each_late(adversary_of(order.block), raise, &order);
 }
 
