@@ -8,6 +8,13 @@
 ``ptr`` is an address inside a mapped multicast object (``mem_map`` of a multicast handle) with access set. Replicas are
 taken in ascending device order. f16 and bf16 accumulate in f32 and are rounded once; f32 and f64 accumulate in
 their own type.
+
+With the software driver the arithmetic is done in C, on the replicas themselves. Kernels do the same work there, with
+copies and a launch on top: on a busy machine of two processors, 8 replicas of 64 MiB of float32 took 24 times as long
+to store, 5.7 times to load_reduce and 2.8 times to reduce; 4 KiB took 70 to 280 times as long. So kernels are for other
+drivers alone (`cumulticast.multimem_kernels`): if this process has loaded another libcuda, the three functions launch
+``multimem`` instructions in the current context, whose device must have access. There the driver's exceptions stand for
+ValueError where the address is not right.
 Source: PTX ISA, "multimem.ld_reduce, multimem.st, multimem.red".
 """
 
@@ -19,6 +26,7 @@ from typing import Any, Literal
 import ml_dtypes
 import numpy as np
 
+from cumulticast import multimem_kernels
 from cumulticast.sim import replicas
 
 __all__ = ["load_reduce", "reduce", "store"]
@@ -54,6 +62,9 @@ def store(ptr: int, array: Array) -> None:
         The range is not wholly inside a mapped multicast object, or a device has nothing bound to a part of it.
     """
     source = np.ascontiguousarray(array)
+    if _by_kernels():
+        multimem_kernels.store(ptr, source)
+        return
 
     def work(segment: replicas.Segment, at: int) -> None:
         replicas.store_segment(segment, source.ctypes.data + at)
@@ -82,6 +93,9 @@ def load_reduce(ptr: int, shape: int | Sequence[int], dtype: Any = "float32", op
     result = np.empty(shape, _dtype(dtype))
     name = _checked(result.dtype, op, "ld_reduce")
     _aligned(ptr, result.dtype)
+    if _by_kernels():
+        multimem_kernels.load_reduce(ptr, result, name, op)
+        return result
 
     def work(segment: replicas.Segment, at: int) -> None:
         replicas.load_reduce_segment(segment, result.ctypes.data + at, result.itemsize, name, op)
@@ -110,11 +124,22 @@ def reduce(ptr: int, array: Array, op: Op = "add") -> None:
     source = np.ascontiguousarray(array)
     name = _checked(_dtype(source.dtype), op, "red")
     _aligned(ptr, source.dtype)
+    if _by_kernels():
+        multimem_kernels.reduce(ptr, source, name, op)
+        return
 
     def work(segment: replicas.Segment, at: int) -> None:
         replicas.reduce_segment(segment, source.ctypes.data + at, source.itemsize, name, op)
 
     replicas.over(ptr, source.nbytes, work, writes=True)
+
+
+def _by_kernels() -> bool:
+    """Tell whether this process has loaded a driver that is not the software driver."""
+    from cumulticast.libcuda import serve
+
+    loaded = serve.loaded_libcuda()
+    return loaded is not None and not serve.is_ours(loaded)
 
 
 # ---- checks
