@@ -62,3 +62,18 @@ def test_mov_of_a_vector_reads_all_before_it_writes(count: int) -> None:
 def test_a_branch_by_a_register_that_is_written_nowhere(way: str) -> None:
     """It goes somewhere: what the register holds is undefined, not that the kernel compiles and ends."""
     assert set(results(f"mov.u64 %x, 1; {way} mov.u64 %x, 1; THERE:").tolist()) == {1}
+
+
+def test_a_float_is_the_low_half_of_a_wider_register() -> None:
+    body = "mov.u64 %x, 0x123456783F800000; cvt.f64.f32 %x, %x; cvt.rzi.u64.f64 %x, %x;"
+    assert (results(body) == 1).all()
+
+
+@pytest.mark.parametrize(("space", "wanted"), [("global", [1, 0, 0]), ("shared", [0, 1, 0]), ("local", [0, 0, 1])])
+def test_the_space_of_an_address_that_all_lanes_have(space: str, wanted: list[int]) -> None:
+    declared = (
+        ".shared .b32 s; .local .b32 l; mov.u64 %y, s; cvta.shared.u64 %y, %y; mov.u64 %z, l; cvta.local.u64 %z, %z;"
+    )
+    for address, answer in zip(("%n", "%y", "%z"), wanted, strict=True):
+        load = "ld.param.u64 %n, [p];" if address == "%n" else declared
+        assert (results(f"{load} isspacep.{space} %p, {address}; selp.u64 %x, 1, 0, %p;") == answer).all()

@@ -119,7 +119,11 @@ class Lanes:
 
     def _own(self, ins: Instruction) -> int:
         """Judge what an instruction adds to its operands."""
-        if ins.opcode in PER_LANE or (ins.opcode == "cvta" and "local" in ins.modifiers):
+        if ins.opcode in PER_LANE or (ins.opcode in ("cvta", "isspacep") and "local" in ins.modifiers):
+            return VARYING
+        if (
+            ins.opcode == "isspacep" and "global" in ins.modifiers
+        ):  # global is what is not the lane's local memory either
             return VARYING
         if ins.opcode == "ld":
             if "local" in ins.modifiers:

@@ -255,13 +255,14 @@ class Emitter:
             value = self.canonical(slot.lazy, self.bitcast(slot.kind, slot.lazy, value))
             value = self.bitcast(slot.lazy, slot.kind, value)
         if kind in BITS_OF:
-            return self.bitcast(slot.kind, kind, value)
+            whole = f"i{BITS_OF[kind]}"
+            return self.bitcast(whole, kind, self.resize(slot.kind, whole, value))
         return self.resize(slot.kind, kind, value)
 
     @staticmethod
     def register(name: str) -> str:
-        """Answer the name of a register's stack slot."""
-        return f'%"{name}"'
+        """Answer the name of a register's stack slot, unlike any label's and any name of ours."""
+        return f'%"reg {name}"'
 
     def load(self, name: str) -> str:
         """Read a register as it is, in the shape of the instruction."""
