@@ -118,11 +118,11 @@ class MulticastReach:
             usable = mapping.access.get((DEVICE, context.ordinal), 0) == READWRITE
             window = self._process.windows.open(mapping.handle.obj, self._process.extent(mapping.handle))
             for found in _pieces(window, mapping.offset, mapping.size):
-                begin = mapping.base - mapping.offset + found[0]
-                if isinstance(found[1], Segment):
-                    segments.append((begin, begin + found[1].size, found[1], usable))
+                begin = mapping.base - mapping.offset + found.offset
+                if isinstance(found, Segment):
+                    segments.append((begin, begin + found.size, found, usable))
                 else:
-                    holes.append((begin, begin + found[2], found[1]))
+                    holes.append((begin, begin + found.size, found.device))
         self._write(table, sorted(segments, key=lambda one: one[0]), holes)
 
     def _write(self, table: Table, segments: list[tuple[int, int, Segment, bool]], holes: list[Hole]) -> None:
@@ -148,17 +148,24 @@ class MulticastReach:
         struct.segment_count, struct.hole_count = len(segments), len(holes)
 
 
-def _pieces(window: Window, offset: int, size: int) -> Iterator[tuple[int, Segment] | tuple[int, int, int]]:
-    """Walk over a range of an object: (offset, stretch with replicas), or (offset, device without memory, size)."""
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A stretch of an object where a device has no memory bound."""
+
+    offset: int
+    size: int
+    device: int
+
+
+def _pieces(window: Window, offset: int, size: int) -> Iterator[Segment | Gap]:
+    """Walk over a range of an object."""
     at, end = offset, offset + size
     while at < end:
         try:
-            for segment in window.segments(at, end - at):
-                yield segment.offset, segment
+            yield from window.segments(at, end - at)
             return
         except Unbound as hole:
             if hole.start > at:
-                for segment in window.segments(at, hole.start - at):
-                    yield segment.offset, segment
-            yield hole.start, hole.device, hole.end - hole.start
+                yield from window.segments(at, hole.start - at)
+            yield Gap(hole.start, hole.end - hole.start, hole.device)
             at = hole.end

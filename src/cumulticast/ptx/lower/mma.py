@@ -6,7 +6,7 @@ What is promised: of f16, bf16, tf32 and 8-bit floats products are exact, their 
 C is added last, and the result is rounded once more where D is f16. PTX leaves order and rounding open (at least single
 precision for an f32 D, half precision for an f16 one), so hardware differs in the last bits. With u = 2^-24 the result
 differs from the exact one by at most (k + 1) u (sum |a b| + |c|), plus half a unit in the last place of f16. Forms of
-integers, of single bits and of f64 (a chain of fused multiply-adds, k ascending) are exact: an H200 answers the same bits.
+integers, of single bits and of f64 (a chain of fused multiply-adds, k ascending) are exact: an H200 answers the same.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def lower_assertfail(em: Emitter, ins: Instruction) -> None:
 
 @lowers("device_malloc", "device_free")
 def lower_heap(em: Emitter, ins: Instruction) -> None:
-    """malloc and free: memory that kernels allocate is not simulated.
+    """Refuse malloc and free: memory that kernels allocate is not simulated.
 
     The kernel ends when it comes here, not before: a class with a virtual destructor names free, used or not.
     """
