@@ -253,6 +253,18 @@ def test_two_loops_that_share_their_bodies() -> None:
     assert out.tolist() == [model(t) for t in range(70)]
 
 
+def test_registers_may_have_any_name() -> None:
+    """Names without % are the compiler's labels and values otherwise."""
+    names = ("r0", "b1", "e0", "m0", "v1", "s0", "active", "warp", "resume", "start", "entry")
+    adds = " ".join(f"add.u32 {name}, %t, {n}; add.u32 %x, %x, {name};" for n, name in enumerate(names))
+    text = f""".reg .b32 {", ".join(names)}; {BEGIN} mov.u32 %n, 0;
+    loop: {adds} bar.sync 0; add.u32 %n, %n, 1; setp.lt.u32 %p, %n, 3; @%p bra loop;
+    st.global.u32 [%a], %x; ret;"""
+    out = zeros(64)
+    well(Grid(KERNEL.format(text))("k", 1, 64, [out]))
+    assert out.tolist() == [3 * (t * len(names) + sum(range(len(names)))) for t in range(64)]
+
+
 def test_a_table_of_jumps_back_and_forth() -> None:
     text = f"""{BEGIN} and.b32 %n, %t, 3; mov.u32 %y, 0;
     ts: .branchtargets zero, one, two, three;

@@ -8,7 +8,9 @@ typedef unsigned long long u64;
 __device__ void meet(u32 *mc_flags, const u32 *flags, u32 want) {
     __syncthreads();
     if (threadIdx.x == 0) {
+        asm volatile("fence.proxy.alias;" ::: "memory"); // for what was written through the other kind of address
         asm volatile("multimem.red.release.sys.global.add.u32 [%0], 1;" ::"l"(mc_flags + blockIdx.x) : "memory");
+        asm volatile("fence.proxy.alias;" ::: "memory"); // for the flag itself
         u32 seen;
         do asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(seen) : "l"(flags + blockIdx.x) : "memory");
         while (seen < want);
