@@ -34,7 +34,7 @@ PARTS = 12
 def accepted_line(form: Form, rng: random.Random) -> tuple[str, str]:
     """Draw an instruction of the form that some target accepts: not every combination of its words exists."""
     reason = ""
-    for _ in range(60):
+    for _ in range(2000):  # few of the words of st with L2 eviction go together
         text = line(form, rng)
         for target in TARGETS:
             try:
