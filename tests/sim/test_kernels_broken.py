@@ -123,3 +123,22 @@ def test_time_to_load_grows_with_the_number_of_kernels_no_faster(monkeypatch):
     seconds_to_load(10)
     few, many = seconds_to_load(200), seconds_to_load(2000)
     assert many < 30 * few
+
+
+def in_a_row(stores: int) -> bytes:
+    """Write a kernel with many stores, none of which is like another."""
+    body = b"".join(b"add.u32 %%r, %%r, %d;\nst.global.u32 [%%d+%d], %%r;\n" % (n, 4 * n) for n in range(stores))
+    start = b".reg .b32 %r; .reg .b64 %d;\nld.param.u64 %d, [p];\nmov.u32 %r, 0;\n"
+    return HEAD + b".visible .entry stores(.param .u64 p)\n{\n" + start + body + b"ret;\n}\n\0"
+
+
+def test_a_kernel_of_thousands_of_lines_is_compiled_in_time_and_right(context, monkeypatch):
+    monkeypatch.setenv("CUDA_CACHE_DISABLE", "1")
+    count, memory = 1500, int(ok(cu.cuMemAllocHost(4 * 1500)))
+    began = time.process_time()
+    kernel = ok(cu.cuModuleGetFunction(ok(cu.cuModuleLoadData(in_a_row(count))), b"stores"))
+    assert time.process_time() - began < 10
+    ok(cu.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, 0, ((memory,), (ctypes.c_void_p,)), 0))
+    ok(cu.cuCtxSynchronize())
+    assert list((ctypes.c_uint32 * count).from_address(memory)) == [n * (n + 1) // 2 for n in range(count)]
+    ok(cu.cuMemFreeHost(memory))

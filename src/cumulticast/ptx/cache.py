@@ -11,6 +11,7 @@ for the real driver's own cache; the entries used longest ago go first.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import tempfile
@@ -68,9 +69,10 @@ def read(name: str) -> bytes | None:
             if os.fstat(file.fileno()).st_uid != os.geteuid():
                 return None
             stored = file.read()
-        os.utime(path)
     except OSError:
         return None
+    with contextlib.suppress(OSError):  # a cache that is read only is read
+        os.utime(path)
     checksum, content = stored[:CHECKSUM], stored[CHECKSUM:]
     return content if hashlib.blake2b(content).digest() == checksum else None
 
@@ -85,6 +87,26 @@ def write(name: str, content: bytes) -> None:
         with _replacing(place / name) as file:
             os.write(file, hashlib.blake2b(content).digest() + content)
         _trim(place)
+
+
+@contextlib.contextmanager
+def turn(name: str) -> Generator[None]:
+    """Take turns with other processes that make an entry: ranks of one job want the same one at the same time.
+
+    Whoever comes later finds the entry. Turns are locks of processes, which end with them and are no child's; where the
+    file system has none, everybody goes at once.
+    """
+    place, file = directory(), -1
+    try:
+        if place is not None:
+            with contextlib.suppress(OSError):
+                place.mkdir(mode=0o700, parents=True, exist_ok=True)
+                file = os.open(place / f".turn-{name[:2]}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                fcntl.lockf(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        if file >= 0:
+            os.close(file)
 
 
 @contextlib.contextmanager

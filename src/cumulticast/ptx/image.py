@@ -202,6 +202,12 @@ class Image:
         stored = cache.read(entry)
         if stored is not None:
             return unpack_kernel(stored)
+        with cache.turn(entry):
+            stored = cache.read(entry)
+            return self._compile(name, entry) if stored is None else unpack_kernel(stored)
+
+    def _compile(self, name: str, entry: str) -> Compiled:
+        """Compile a kernel now, and keep it as an entry of the cache."""
         from cumulticast.ptx.kernel import compile_kernel
 
         compiled = compile_kernel(self._read(), name, self.numbers)
