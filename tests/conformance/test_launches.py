@@ -86,6 +86,27 @@ def test_limits_of_the_kernel(name, bad, good, code):
     assert accepted(launch, found, shape(ONE, good)) == ""
 
 
+def test_bounds_count_threads_whatever_their_shape_and_hints_bound_nothing():
+    """PTX ISA, ".maxntid": the maximum number of threads is the product of the maxima of the dimensions."""
+    head = ".version 8.8\n.target sm_90\n.address_size 64\n"
+    lines = [
+        ".visible .entry flat() .maxntid 8, 4, 2 { ret; }",
+        ".visible .entry hinted() .maxntid 64, 1, 1 .minnctapersm 2 .maxnreg 32 { ret; }",
+        ".visible .entry solid() .reqntid 8, 4, 2 .minnctapersm 2 { ret; }",
+    ]
+    text = (head + "\n".join(lines)).encode() + b"\0"
+    for name in ("flat", "hinted"):
+        found = function(name, text)
+        for good in ((64, 1, 1), (1, 1, 64), (8, 4, 2), (1, 1, 1)):
+            assert accepted(launch, found, shape(ONE, good)) == ""
+        for bad in ((65, 1, 1), (9, 4, 2)):
+            assert refused(launch, found, shape(ONE, bad)) == (1, "MC1105")
+    found = function("solid", text)
+    assert accepted(launch, found, shape(ONE, (8, 4, 2))) == ""
+    for bad in ((64, 1, 1), (2, 4, 8), (1, 1, 1)):
+        assert refused(launch, found, shape(ONE, bad)) == (1, "MC1106")
+
+
 def test_registers_limit_a_block():
     registers = "".join(f"mov.u32 %r{n}, %clock; " for n in range(120))
     uses = "".join(f"xor.b32 %r0, %r0, %r{n}; " for n in range(120))
