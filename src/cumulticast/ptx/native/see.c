@@ -175,7 +175,7 @@ void adversary_write(struct ptx_warp *warp, uint32_t number, uint32_t lanes, uin
     late->spot = shown ? replica_spot(place, size) : spot_of(adversary, place, size);
     late->writer = writer_of(warp, lanes);
     late->due = block->passes + 1 + late_draw(&block->random, LONGEST_WAIT);
-    late->patience = late_draw(&block->random, LONGEST_PATIENCE);
+    late->patience = 1 + late_draw(&block->random, LONGEST_PATIENCE);
     late->code = code;
     late->weak = !PTX_WHAT_STRONG(what);
     late->place = place;
