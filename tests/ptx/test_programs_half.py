@@ -5,14 +5,14 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from cuda_programs import on_both, program, well
+from cuda_programs import on_one_at_least, program, well
 
 RNG = np.random.default_rng(13)
 KINDS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}
 kinds = pytest.mark.parametrize("name", KINDS)
 
 
-@on_both
+@on_one_at_least
 @kinds
 @pytest.mark.parametrize("shape", [(16, 16, 16), (37, 21, 50)])
 def test_matrix_product(name: str, shape: tuple[int, int, int], architecture: str) -> None:
@@ -28,7 +28,7 @@ def test_matrix_product(name: str, shape: tuple[int, int, int], architecture: st
     assert c.tobytes() == want.astype(KINDS[name]).tobytes()
 
 
-@on_both
+@on_one_at_least
 @kinds
 def test_fused_sums_of_two_at_a_time(name: str, architecture: str) -> None:
     kind, n = KINDS[name], 12
