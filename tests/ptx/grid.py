@@ -137,7 +137,6 @@ class Grid:
         given.symbols = ffi.cast("uint64_t *", self.symbols.ctypes.data)
         given.rights = ffi.cast("uint8_t *", self.rights.address)
         given.adversary = self.adversary
-        given.adversary = self.adversary
         run = lib.ptx_run_begin(given)
         assert run != ffi.NULL
         return run, compiled

@@ -59,8 +59,25 @@ void late_enter(struct ptx_adversary *adversary, struct late *late) {
     adversary->late_count++;
 }
 
+void late_widen(struct late *late) {
+    struct ptx_adversary *adversary = late->run->adversary;
+    if (late->wide) return;
+    late->wide = true;
+    late->wide_before = NULL;
+    late->wide_after = adversary->wide;
+    if (adversary->wide) adversary->wide->wide_before = late;
+    adversary->wide = late;
+}
+
+static void narrow(struct ptx_adversary *adversary, struct late *late) {
+    if (!late->wide) return;
+    *(late->wide_before ? &late->wide_before->wide_after : &adversary->wide) = late->wide_after;
+    if (late->wide_after) late->wide_after->wide_before = late->wide_before;
+}
+
 void late_forget(struct late *late) {
     struct ptx_adversary *adversary = late->run->adversary;
+    narrow(adversary, late);
     leave_cell(adversary, late);
     leave(late);
     adversary->late_count--;

@@ -35,11 +35,13 @@ struct writer {
     uint64_t sequence;
 };
 
-/* Two ways around: all writes of a cell, in the order of the program; all of a block (or left behind by ended blocks). */
+/* Three ways around: all writes of a cell, in the order of the program; all of a block (or left behind by ended blocks);
+ * all that were released to a device or further, and wait still. */
 struct late {
     struct late *next_in_cell, *last_in_cell;
     struct late *before, *after;
     struct late_list *list;
+    struct late *wide_before, *wide_after;
     struct late_run *run;
     struct spot spot;
     struct writer writer;
@@ -48,6 +50,7 @@ struct late {
     uint32_t scope;
     uint32_t code;
     uint32_t patience; /* reads through the other kind of address that may miss it */
+    bool wide;
     bool weak, fenced; /* fence.proxy.alias has joined both kinds of addresses */
     char *place;
     struct ptx_party party;
@@ -117,6 +120,7 @@ struct ptx_adversary {
     struct late *cells[CELLS], *last_in_cells[CELLS];
     struct granule granules[GRANULES];
     struct late_run *runs;
+    struct late *wide;
     uint32_t finding_count, told_count;
     struct ptx_finding findings[MOST_FINDINGS];
     struct told told[MOST_TOLD];
@@ -137,6 +141,8 @@ void late_enter(struct ptx_adversary *adversary, struct late *late);
 void late_carry_out(struct late *late);
 void late_forget(struct late *late);
 void late_move(struct late *late, struct late_list *list);
+/* It was released to a device or further. */
+void late_widen(struct late *late);
 static inline uint32_t cell_of(uint64_t key) { return (uint32_t)(key >> CELL_SHIFT) % CELLS; }
 static inline bool overlap(const struct spot *a, const struct spot *b) {
     return a->key < b->key + b->size && b->key < a->key + a->size;

@@ -195,73 +195,79 @@ void adversary_acted(struct ptx_warp *warp, uint32_t number, uint32_t lane, uint
 
 /* ---- to order ---------------------------------------------------------------------------------------------------- */
 
-typedef void each(struct late *late, void *of);
-
-static void each_in(struct late_list *list, each *act, void *of) {
-    for (struct late *late = list->first, *next; late; late = next) {
-        next = late->after;
-        act(late, of);
-    }
-}
-
-static void each_late(struct ptx_adversary *adversary, each *act, void *of) {
-    for (struct late_run *run = __atomic_load_n(&adversary->runs, __ATOMIC_ACQUIRE); run; run = run->next) {
-        for (struct late_block *block = run->blocks; block; block = block->next) each_in(&block->list, act, of);
-        each_in(&run->ended, act, of);
-    }
-}
-
 struct order {
     struct late_block *block;
     uint32_t warp, lanes, scope;
 };
 
+typedef void each(struct late *late, const struct order *order);
+
 static bool concerns(const struct late *late, const struct order *order) {
     return own(late, order->block, order->warp, order->lanes) || covers(late, order->block, order->warp);
+}
+
+/* Go through all that concerns somebody: it is in its own block, or was released further. */
+static void each_late(each *act, const struct order *order, bool far) {
+    for (struct late *late = order->block->list.first, *next; late; late = next) {
+        next = late->after;
+        if (concerns(late, order)) act(late, order);
+    }
+    for (struct late *late = far ? adversary_of(order->block)->wide : NULL, *next; late; late = next) {
+        next = late->wide_after;
+        if (concerns(late, order)) act(late, order);
+    }
+}
+
+/* Whether a write was released to all kernels that run. */
+static bool reaches_all(const struct late *late) {
+    if (late->scope != PTX_SCOPE_GPU) return late->scope == PTX_SCOPE_SYS;
+    for (const struct late_run *run = __atomic_load_n(&late->run->adversary->runs, __ATOMIC_ACQUIRE); run; run = run->next)
+        if (run->run->launch.head.device != late->writer.device) return false;
+    return true;
 }
 
 /* Released to everybody, a write waits only for those who look through the other kind of address. */
 static void publish(struct late *late) {
     const struct ptx_adversary *adversary = late->run->adversary;
-    if (late->scope == PTX_SCOPE_SYS && (late->fenced || !late->spot.bound || !adversary->now.alone)) late_carry_out(late);
+    if (reaches_all(late) && (late->fenced || !late->spot.bound || !adversary->now.alone)) late_carry_out(late);
 }
 
-static void raise(struct late *late, void *of) {
-    const struct order *order = of;
-    if (!concerns(late, order) || late->scope >= order->scope) return;
+static void raise(struct late *late, const struct order *order) {
+    if (late->scope >= order->scope) return;
     late->scope = order->scope;
     late->released = late->run->adversary->sequence;
+    if (late->scope >= PTX_SCOPE_GPU) late_widen(late);
     publish(late);
 }
 
 /* What a thread has seen released is released with what it releases itself: all that covers it. */
 void adversary_release(struct ptx_warp *warp, uint32_t lanes, uint32_t scope) {
-    struct order order = { block_of(warp), warp->warpid, lanes, scope };
-    if (scope <= PTX_SCOPE_CTA) each_in(&order.block->list, raise, &order);
-    else each_late(adversary_of(order.block), raise, &order);
+    const struct order order = { block_of(warp), warp->warpid, lanes, scope };
+    each_late(raise, &order, scope > PTX_SCOPE_CTA);
 }
 
-static void fence_alias(struct late *late, void *of) {
-    if (!concerns(late, of)) return;
+static void fence_alias(struct late *late, const struct order *order) {
+    (void)order;
     late->fenced = true;
     publish(late);
 }
 
-static void settle(struct late *late, void *of) {
-    if (concerns(late, of)) late_carry_out(late);
+static void settle(struct late *late, const struct order *order) {
+    (void)order;
+    late_carry_out(late);
 }
 
 void adversary_settle(struct ptx_warp *warp) {
-    struct order order = { block_of(warp), warp->warpid, UINT32_MAX, 0 };
-    each_late(adversary_of(order.block), settle, &order);
+    const struct order order = { block_of(warp), warp->warpid, UINT32_MAX, 0 };
+    each_late(settle, &order, true);
 }
 
 /* Machine code: fences, and instructions that release. */
 void ptx_order(struct ptx_warp *warp, uint32_t number, uint32_t active, uint32_t what) {
     warp->instruction = number;
     if (PTX_ORDER_ALIAS(what)) {
-        struct order order = { block_of(warp), warp->warpid, active, 0 };
-        each_late(adversary_of(order.block), fence_alias, &order);
+        const struct order order = { block_of(warp), warp->warpid, active, 0 };
+        each_late(fence_alias, &order, true);
     }
     if (PTX_ORDER_SCOPE(what)) adversary_release(warp, active, PTX_ORDER_SCOPE(what));
 }
