@@ -53,7 +53,7 @@ def start(
     hopeless
         ``fail`` ends a wait that cannot end with 909 after a second; ``wait`` waits for ever, as hardware does.
     memory
-        ``plain``, or ``adversarial``, ``adversarial:SEED``: kernels meet what the PTX memory model allows (docs/memory.md).
+        ``plain``, or ``adversarial[:SEED]``: kernels meet what the PTX memory model allows (docs/memory.md).
 
     Raises
     ------
