@@ -38,6 +38,9 @@ void ptx_run_stop(struct ptx_run *run, uint32_t status, const char *reason)
     run->stopped = 1;
 }
 
+/* Nobody has to be told where these stand. */
+void ptx_run_look(struct ptx_run *run) { (void)run->fault; }
+
 const struct ptx_fault *ptx_run_fault(const struct ptx_run *run) { return &run->fault; }
 void ptx_run_end(struct ptx_run *run) { free(run); }
 
