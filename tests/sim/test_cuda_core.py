@@ -5,27 +5,11 @@ import ctypes
 import pytest
 from cuda.bindings import driver as cu
 
-import cumulticast.sim as sim
 from answers import ok, status
-from cumulticast.testing.leaks import left_behind
 
 core = pytest.importorskip("cuda.core")
+ORDINAL = 0  # see conftest.py
 MIB = 1 << 20
-
-
-@pytest.fixture(scope="module")
-def device():
-    """Make device 0 current; one machine for all tests, since cuda.core keeps a context it once retained for ever."""
-    sim.start(machine="hgx-h100-8")
-    try:
-        found = core.Device(0)
-        found.set_current()
-        yield found
-        left = left_behind(sim.current())
-        ok(cu.cuCtxSetCurrent(0))
-    finally:
-        sim.stop()
-    assert not left, f"the tests left {', '.join(map(str, left))}"
 
 
 def test_a_device_says_what_it_is(device):

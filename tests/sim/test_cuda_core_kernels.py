@@ -8,29 +8,16 @@ import pytest
 from cuda.bindings import driver as cu
 from cuda.bindings._v2 import driver
 
-import cumulticast.sim as sim
 from answers import ok
 
 core = pytest.importorskip("cuda.core")
+ORDINAL = 1  # see conftest.py
 pytest.importorskip("cuda.bindings.nvrtc")
 SAXPY = """extern "C" __global__ void saxpy(const float a, const float *x, float *y, size_t n) {
     for (size_t i = threadIdx.x + size_t(blockIdx.x) * blockDim.x; i < n; i += size_t(gridDim.x) * blockDim.x)
         y[i] = a * x[i] + y[i];
 }"""
 COUNT = 1000
-
-
-@pytest.fixture(scope="module")
-def device():
-    """Make device 0 current; one machine for all tests, since cuda.core keeps a context it once retained for ever."""
-    sim.start(machine="hgx-h100-8")
-    try:
-        found = core.Device(0)
-        found.set_current()
-        yield found
-        ok(cu.cuCtxSetCurrent(0))
-    finally:
-        sim.stop()
 
 
 @pytest.fixture

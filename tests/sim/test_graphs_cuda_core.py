@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from cuda.bindings import driver as cu
 
-import cumulticast.sim as sim
 from answers import ok
-from cumulticast.testing.leaks import left_behind
 
 core = pytest.importorskip("cuda.core")
+ORDINAL = 2  # see conftest.py
 graphs = pytest.importorskip("cuda.core.graph")
 PTX = """.version 8.0
 .target sm_90
@@ -27,21 +26,6 @@ PTX = """.version 8.0
 }
 """
 ONE = core.LaunchConfig(grid=1, block=1)
-
-
-@pytest.fixture(scope="module")
-def device():
-    """Make device 0 current; one machine for all tests, since cuda.core keeps a context it once retained for ever."""
-    sim.start(machine="hgx-h100-8")
-    try:
-        found = core.Device(0)
-        found.set_current()
-        yield found
-        left = left_behind(sim.current())
-        ok(cu.cuCtxSetCurrent(0))
-    finally:
-        sim.stop()
-    assert not left, f"the tests left {', '.join(map(str, left))}"
 
 
 @pytest.fixture(scope="module")
