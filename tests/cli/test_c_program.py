@@ -45,9 +45,10 @@ def test_a_linked_program_binds_maps_and_copies(built: Path) -> None:
 
 def test_the_log_tells_a_c_program_why(built: Path) -> None:
     done = cumulticast("run", "--", str(built / "c_host"), env=clean_environment(CUDA_LOG_FILE="stderr"))
-    reason, returning = done.stderr.splitlines()
+    reason, returning, *findings = done.stderr.splitlines()
     assert "[CUDA][E] MC304 multicast_bind_mem: size 4194303 is not a multiple of 2097152 (2 MiB)" in reason
     assert returning.endswith("[CUDA][E] Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMulticastBindMem")
+    assert all("[CUDA][W] MC864" in line for line in findings), "it ends without giving its object back, no more"
 
 
 def test_a_program_on_a_machine_without_multicast_is_refused(built: Path) -> None:
