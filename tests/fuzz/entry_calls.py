@@ -60,5 +60,9 @@ def nulls(entry: Entry) -> list:
 #: What needs no initialisation: names of errors, versions, look-ups, and the log (recorded on a real driver).
 TIMELESS = frozenset(
     {"cuGetErrorString", "cuGetErrorName", "cuDriverGetVersion", "cuGetProcAddress", "cuGetProcAddress_v2"}
+    | {"cuModuleGetLoadingMode"}  # its documented statuses know no 3
     | {"cuLogsRegisterCallback", "cuLogsUnregisterCallback", "cuLogsCurrent", "cuLogsDumpToFile", "cuLogsDumpToMemory"}
 )
+
+#: Calls that tell in one of their outputs why they failed (documented: ``result_out``).
+TELLING = frozenset({"cuGraphInstantiateWithParams"})

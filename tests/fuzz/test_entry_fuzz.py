@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ HERE = Path(__file__).parent
 def child(script: str, *arguments: object, seconds: float = 55) -> Any:
     """Run a script of this directory; answer its JSON line. It must end well and say nothing else."""
     command = [sys.executable, str(HERE / script), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+    with tempfile.TemporaryDirectory() as place:  # some calls write files, whose names may be anything
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False, cwd=place)
     said = f"{' '.join(command)}\n{done.stderr[-6000:]}"
     assert done.returncode == 0, f"ended with {done.returncode}: {said}"
     assert done.stderr == "", said
