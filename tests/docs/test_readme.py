@@ -82,7 +82,8 @@ def test_a_command_exists(line: str, tmp_path: Path) -> None:
             timeout=50,
             cwd=tmp_path,
         )
-        assert done.returncode in ((0, 1, 3) if command in ("explain", "doctor") else (0,)), done.stderr
+        finds = {"explain": (0, 1, 3), "doctor": (0, 1, 3), "ps": (0, 1)}  # ps: another user's job may have died here
+        assert done.returncode in finds.get(command, (0,)), done.stderr
 
 
 def test_the_number_of_entries_is_about_right() -> None:
