@@ -64,5 +64,8 @@ TIMELESS = frozenset(
     | {"cuLogsRegisterCallback", "cuLogsUnregisterCallback", "cuLogsCurrent", "cuLogsDumpToFile", "cuLogsDumpToMemory"}
 )
 
-#: Calls that tell in one of their outputs why they failed (documented: ``result_out``).
-TELLING = frozenset({"cuGraphInstantiateWithParams"})
+#: Calls that tell in an output why they failed: ``result_out``, and the logs of a compiler (documented).
+TELLING = frozenset(
+    {"cuGraphInstantiateWithParams", "cuModuleLoadDataEx", "cuLibraryLoadData", "cuLibraryLoadFromFile"}
+    | {f"cuLink{what}{version}" for what in ("Create", "AddData", "AddFile", "Complete") for version in ("", "_v2")}
+)
