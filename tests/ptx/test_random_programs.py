@@ -47,7 +47,7 @@ def test_programs_mean_what_they_say(program: Program, traffic: int, cost: int) 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@settings(max_examples=400, deadline=None, suppress_health_check=HEALTH)
+@settings(max_examples=100, deadline=None, suppress_health_check=HEALTH)
 @ways
 def test_many_programs_mean_what_they_say(program: Program, traffic: int, cost: int) -> None:
     check(program, traffic, cost)
