@@ -237,7 +237,7 @@ def function_valid(function: int, known: bool) -> str | None:
         Transcript("libraries", "null.kernel", recording="kernels"),
     ),
 )  # fmt: skip
-def library_valid(library: int, known: bool) -> str | None:
+def valid_library(library: int, known: bool) -> str | None:
     """Use a library until it is unloaded.
 
         library_unload(l); library_get_kernel(l, b"f")   # refused
@@ -612,7 +612,7 @@ def function_loaded(attribute: int, loaded: bool) -> str | None:
     evidence="documented",
     source=Document("CUlibraryOption.CU_LIBRARY_BINARY_IS_PRESERVED", "is invalid and will return"),
 )
-def library_option_fits(option: int, fits: bool) -> str | None:
+def fitting_library_option(option: int, fits: bool) -> str | None:
     """Promise to preserve code (CU_LIBRARY_BINARY_IS_PRESERVED) only where it is memory of the caller.
 
         library_load_from_file(path, …, [LibraryOption.BINARY_IS_PRESERVED], [1], 1)   # refused
@@ -702,7 +702,7 @@ def link_no_nvvm(is_nvvm: bool) -> str | None:
     evidence="recorded",
     source=Transcript("libraries", "unified", recording="kernels"),
 )
-def library_unified(symbol: str, unified: bool) -> str | None:
+def unified_library(symbol: str, unified: bool) -> str | None:
     """Ask for a unified function only of a library that was loaded with a table of them.
 
     The runtime makes such tables (CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE); nothing else does.
