@@ -106,7 +106,14 @@ def _constants(path: Path) -> Mapping[str, Any]:
 
 def declared() -> str:
     """Show the declared differences."""
-    return table(("test", "step", "reason"), [(f"`{test}`", f"`{step}`", why) for test, step, why in differences()])
+    rows = [(f"`{test}`", *_named(step), why) for test, step, why in differences()]
+    return table(("test", "group", "step", "reason"), rows)
+
+
+def _named(step: str) -> tuple[str, str]:
+    """Part the group of a recording from the step in it."""
+    group, _, name = step.partition(".")
+    return f"`{group}`", f"`{name}`" if name else ""
 
 
 def profiles() -> str:
