@@ -72,8 +72,10 @@ def test_codes_are_filed_by_subject(rule: Rule) -> None:
         "unbinding": "4", "granularity": "4", "multicast_mapping": "5", "multicast_access": "5",
         "sharing": "6", "memory": "7", "address_space": "8", "mapping": "8", "access": "8",
         "lifetime": "8", "range_handles": "8", "contexts": "9", "pointers": "9", "copies": "9",
-        "streams": "9", "pools": "9", "modules": "10", "launch": "11",
-        "graphs": "12", "captures": "12", "memory_order": "13",
+        "streams": "9", "pools": "9", "modules": "10", "module_functions": "10",
+        "libraries": "10", "linking": "10", "launch": "11", "launch_parameters": "11",
+        "launch_options": "11", "occupancies": "11", "graphs": "12", "graph_edges": "12",
+        "graph_nodes": "12", "graph_updates": "12", "user_objects": "12", "captures": "12", "memory_order": "13",
     }  # fmt: skip
     assert re.fullmatch(r"MC\d{3,4}", rule.code)
     assert str(int(rule.code[2:]) // 100) == first[rule.check.__module__.rpartition(".")[2]]

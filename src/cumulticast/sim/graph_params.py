@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cumulticast.rules import general, graphs
+from cumulticast.rules import general, graph_nodes
 from cumulticast.sim import launches, native, parameters
 from cumulticast.sim.fills import Fill
 from cumulticast.sim.graph_work import CopyWork, FillWork, HostWork, KernelWork
@@ -110,7 +110,7 @@ def copy_work(process: Process, volume: Volume, context: Context) -> CopyWork:
     Refused
         1: no bytes, rows wider than their pitch, memory that cannot be touched.
     """
-    process.driver.judge(graphs.copy_bytes, volume.width, volume.height, volume.depth)
+    process.driver.judge(graph_nodes.copy_bytes, volume.width, volume.height, volume.depth)
     for plane in volume.planes:
         check_plane(process, plane)
     work = CopyWork(volume, context)
@@ -126,7 +126,7 @@ def fill_work(process: Process, fill: Fill, context: Context) -> FillWork:
     Refused
         1: no elements, not aligned, memory that cannot be touched.
     """
-    process.driver.judge(graphs.memset_elements, fill.width, fill.columns, fill.rows)
+    process.driver.judge(graph_nodes.memset_elements, fill.width, fill.columns, fill.rows)
     fill.check(process)
     work = FillWork(fill, context)
     work.check(process)

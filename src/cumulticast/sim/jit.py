@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cumulticast.ptx.errors import INVALID_IMAGE, UNSUPPORTED_PTX_VERSION, PtxError
-from cumulticast.rules import modules
+from cumulticast.rules import linking
 from cumulticast.sim import native
 from cumulticast.sim.images import Text
 
@@ -54,13 +54,13 @@ class Jit:
     def read(cls, process: Process, count: int, options: bytes | None, values: bytes | None) -> Jit:
         """Read the two arrays of a call; 1 for an option that is none, and for arrays that are missing."""
         judge = process.driver.judge
-        judge(modules.jit_arrays, count, options is not None and values is not None)
+        judge(linking.jit_arrays, count, options is not None and values is not None)
         numbers = struct.unpack(f"<{count}i", options or b"")
         for option in numbers:
-            judge(modules.jit_option_known, option, LAST)
+            judge(linking.jit_option_known, option, LAST)
         jit = cls(numbers, list(struct.unpack(f"<{count}Q", values or b"")))
         for buffer, size in ((INFO_BUFFER, INFO_SIZE), (ERROR_BUFFER, ERROR_SIZE)):
-            judge(modules.jit_log_size, buffer, buffer in jit.given, size in jit.given)
+            judge(linking.jit_log_size, buffer, buffer in jit.given, size in jit.given)
             jit.rooms[buffer] = jit.given.get(size, 0) & 0xFFFFFFFF
         return jit
 

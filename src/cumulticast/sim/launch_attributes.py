@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cumulticast.rules import launch
+from cumulticast.rules import launch_options
 from cumulticast.sim import raw
 from cumulticast.sim.launches import Shape
 
@@ -50,9 +50,9 @@ def read(process: Process, config: bytes) -> tuple[Shape, int, tuple[int, ...]]:
     shape = Shape((sizes[0], sizes[1], sizes[2]), (sizes[3], sizes[4], sizes[5]), dynamic)
     events: list[int] = []
     for attribute, value in pairs(process, address, count):
-        process.driver.judge(launch.launch_captured, attribute, attribute == DEVICE_UPDATABLE)
+        process.driver.judge(launch_options.launch_captured, attribute, attribute == DEVICE_UPDATABLE)
         known = attribute in KNOWN and process.machine.driver_version >= SINCE.get(attribute, 0)
-        process.driver.judge(launch.launch_attribute_known, attribute, known)
+        process.driver.judge(launch_options.launch_attribute_known, attribute, known)
         if attribute in EVENTS:
             events.append(int.from_bytes(value[:8], "little"))
         else:
@@ -70,7 +70,7 @@ def applied(process: Process, shape: Shape, attribute: int, value: bytes) -> Sha
     """Answer a shape with one attribute applied to it."""
     word = int.from_bytes(value[:4], "little")
     if attribute in RANGES:
-        process.driver.judge(launch.launch_attribute_value, attribute, word, *RANGES[attribute])
+        process.driver.judge(launch_options.launch_attribute_value, attribute, word, *RANGES[attribute])
     if attribute == COOPERATIVE:
         return replace(shape, cooperative=bool(word))
     if attribute == CLUSTER:

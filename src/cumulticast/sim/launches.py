@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cumulticast.rules import launch
+from cumulticast.rules import launch, launch_options
 from cumulticast.sim import functions, occupancy
 from cumulticast.sim.functions import Subject
 
@@ -133,22 +133,27 @@ def check_cluster(process: Process, subject: Subject, shape: Shape, cluster: Sha
     """Refuse clusters that the device lacks (801), or that do not fit grid and kernel (912)."""
     judge, needed = process.driver.judge, subject.cluster
     if needed is not None and shape.cluster is not None:
-        judge(launch.cluster_required, *shape.cluster, *needed)
+        judge(launch_options.cluster_required, *shape.cluster, *needed)
     if cluster == NO_CLUSTER:
         return
-    judge(launch.launch_supported, "clusters", "CLUSTER_LAUNCH", bool(subject.device.attributes.get(CLUSTER_LAUNCH)))
+    judge(
+        launch_options.launch_supported,
+        "clusters",
+        "CLUSTER_LAUNCH",
+        bool(subject.device.attributes.get(CLUSTER_LAUNCH)),
+    )
     for axis, blocks, size in zip(AXES, shape.grid, cluster, strict=True):
-        judge(launch.cluster_divides, axis, blocks, size)
+        judge(launch_options.cluster_divides, axis, blocks, size)
     wide = shape.wide_clusters
     if wide is None:
         wide = bool(subject.settings.get(functions.NON_PORTABLE_CLUSTER))
-    judge(launch.cluster_limit, volume(cluster), occupancy.largest_cluster(subject.device, portable=not wide))
+    judge(launch_options.cluster_limit, volume(cluster), occupancy.largest_cluster(subject.device, portable=not wide))
 
 
 def check_cooperative(process: Process, subject: Subject, shape: Shape) -> None:
     """Refuse a cooperative grid that is not resident as a whole (720)."""
     if shape.cooperative:
         has = bool(subject.device.attributes.get(COOPERATIVE_LAUNCH))
-        process.driver.judge(launch.launch_supported, "cooperative launch", "COOPERATIVE_LAUNCH", has)
+        process.driver.judge(launch_options.launch_supported, "cooperative launch", "COOPERATIVE_LAUNCH", has)
         most = occupancy.resident(subject, shape.threads, shape.dynamic)
-        process.driver.judge(launch.cooperative_fits, volume(shape.grid), most)
+        process.driver.judge(launch_options.cooperative_fits, volume(shape.grid), most)

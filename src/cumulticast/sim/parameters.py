@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from cumulticast.rules import launch
+from cumulticast.rules import launch_parameters
 from cumulticast.sim import native, raw
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ def gather(process: Process, function: Function, pointers: int, extra: int) -> b
     """
     count = len(function.kernel.parameters)
     if extra:
-        process.driver.judge(launch.parameters_once, bool(pointers), True)
+        process.driver.judge(launch_parameters.parameters_once, bool(pointers), True)
         return from_buffer(process, function.kernel, extra)
     if count and not pointers:
-        process.driver.judge(launch.parameters_given, count, False)
+        process.driver.judge(launch_parameters.parameters_given, count, False)
     return from_pointers(process, function, pointers) if count else b""
 
 
@@ -60,11 +60,11 @@ def from_buffer(process: Process, kernel: Kernel, extra: int) -> bytes:
     judge, settings = process.driver.judge, read_extra(process, extra)
     size = int.from_bytes(raw.get(process, "extra size", settings[SIZE], WORD), "little") if SIZE in settings else 0
     given = bool(size and settings.get(POINTER))
-    judge(launch.parameters_given, len(kernel.parameters), given)
+    judge(launch_parameters.parameters_given, len(kernel.parameters), given)
     if not given or not kernel.parameters:
         return b""
-    judge(launch.parameter_buffer, size, kernel.params_size)
-    judge(launch.parameter_buffer_whole, size, kernel.params_size)
+    judge(launch_parameters.parameter_buffer, size, kernel.params_size)
+    judge(launch_parameters.parameter_buffer_whole, size, kernel.params_size)
     return raw.get(process, "extra buffer", settings[POINTER], size).ljust(kernel.params_size, b"\0")
 
 
@@ -75,7 +75,7 @@ def read_extra(process: Process, extra: int) -> dict[int, int]:
         name = int.from_bytes(raw.get(process, "extra", extra + 2 * WORD * pair, WORD), "little")
         if name == END:
             break
-        process.driver.judge(launch.extra_known, name, name in (POINTER, SIZE))
+        process.driver.judge(launch_parameters.extra_known, name, name in (POINTER, SIZE))
         value = raw.get(process, "extra", extra + WORD * (2 * pair + 1), WORD)
         settings[name] = int.from_bytes(value, "little")
     return settings

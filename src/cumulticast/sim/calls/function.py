@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cumulticast.rules import Refused, Status, general, modules
+from cumulticast.rules import Refused, Status, general, module_functions
 from cumulticast.sim import functions, loading
 from cumulticast.sim.contexts import Context
 from cumulticast.sim.entry import entry
@@ -20,7 +20,7 @@ ANY, COUNT = (-(2**31), 2**31 - 1), (0, 2**31 - 1)
 def function_of(process: Process, value: int) -> Function:
     """Answer the function behind a handle, or refuse (400)."""
     function = process.modules.find_function(value)
-    process.driver.judge(modules.function_valid, value, function is not None)
+    process.driver.judge(module_functions.function_valid, value, function is not None)
     assert function is not None
     return function
 
@@ -34,10 +34,10 @@ def subject_of(process: Process, function: Function) -> Subject:
 def func_get_attribute(process: Process, attribute: int, hfunc: int) -> int:
     """Answer an attribute."""
     known = functions.is_known(attribute, process.machine.driver_version)
-    process.driver.judge(modules.function_attribute_known, attribute, known)
+    process.driver.judge(module_functions.function_attribute_known, attribute, known)
     function = function_of(process, hfunc)
     loaded = function.loaded or attribute not in functions.NEEDS_LOADING
-    process.driver.judge(modules.function_loaded, attribute, loaded)
+    process.driver.judge(module_functions.function_loaded, attribute, loaded)
     with loading.compiling(function.module.text, loading.isa_of(process)):
         return subject_of(process, function).attribute(attribute)
 
@@ -55,12 +55,12 @@ def check_setting(process: Process, subject: Subject, attribute: int, value: int
     """Refuse attributes that cannot be set (1), that the source fixes (800), and values that are not legal (1)."""
     judge = process.driver.judge
     known = functions.is_known(attribute, process.machine.driver_version)
-    judge(modules.function_attribute_known, attribute, known)
-    judge(modules.function_attribute_writable, attribute, attribute in functions.WRITABLE)
+    judge(module_functions.function_attribute_known, attribute, known)
+    judge(module_functions.function_attribute_writable, attribute, attribute in functions.WRITABLE)
     fixed = attribute in functions.CLUSTER and subject.kernel.required_cluster is not None
-    judge(modules.cluster_read_only, attribute, fixed)
-    judge(modules.cluster_not_fixed, attribute, fixed)
-    judge(modules.function_attribute_value, attribute, value, *limits(subject, attribute))
+    judge(module_functions.cluster_read_only, attribute, fixed)
+    judge(module_functions.cluster_not_fixed, attribute, fixed)
+    judge(module_functions.function_attribute_value, attribute, value, *limits(subject, attribute))
 
 
 def limits(subject: Subject, attribute: int) -> tuple[int, int]:
@@ -121,7 +121,7 @@ def func_get_param_info(process: Process, func: int, index: int) -> tuple[int, i
 
 def parameter(process: Process, kernel: Kernel, index: int) -> tuple[int, int]:
     """Answer offset and size of a parameter, or refuse (1)."""
-    process.driver.judge(modules.parameter_index, index, len(kernel.parameters))
+    process.driver.judge(module_functions.parameter_index, index, len(kernel.parameters))
     return kernel.parameter_offsets[index], kernel.parameters[index].size
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cumulticast.rules import captures, graphs
+from cumulticast.rules import captures, graph_edges, graph_nodes, graphs
 from cumulticast.sim import raw
 from cumulticast.sim.entry import entry
 from cumulticast.sim.graph_work import KERNEL
@@ -25,7 +25,7 @@ def graph_of(process: Process, value: int) -> Graph:
 def node_of(process: Process, value: int) -> Node:
     """Answer the node behind a handle, or refuse (1)."""
     node = process.graphs.find_node(value)
-    process.driver.judge(graphs.node_valid, value, node is not None)
+    process.driver.judge(graph_nodes.node_valid, value, node is not None)
     assert node is not None
     return node
 
@@ -44,7 +44,7 @@ def nodes_in(process: Process, graph: Graph, data: bytes | None) -> list[Node]:
     found: list[Node] = []
     for index, value in enumerate(words(data)):
         node = process.graphs.find_node(value)
-        process.driver.judge(graphs.edge_within, index, value, node is not None and node.graph is graph)
+        process.driver.judge(graph_edges.edge_within, index, value, node is not None and node.graph is graph)
         assert node is not None
         found.append(node)
     return found
@@ -103,7 +103,7 @@ def graph_node_find_in_clone(process: Process, value: int, clone: int) -> int:
     """Answer the twin of a node in a clone of its graph."""
     node, graph = node_of(process, value), graph_of(process, clone)
     twin = next((twin for twin in graph.nodes if twin.origin == node.value), None)
-    process.driver.judge(graphs.clone_twin, value, twin is not None)
+    process.driver.judge(graph_nodes.clone_twin, value, twin is not None)
     assert twin is not None
     return twin.value
 
@@ -199,8 +199,8 @@ def graph_add_dependencies_v2(
     added = list(zip(pairs, edge_data(data, count), strict=True))
     seen = set[tuple[Node, Node]]()
     for index, ((one, other), each) in enumerate(added):
-        process.driver.judge(graphs.edge_apart, index, one is other)
-        process.driver.judge(graphs.edge_new, index, one in other.after or (one, other) in seen)
+        process.driver.judge(graph_edges.edge_apart, index, one is other)
+        process.driver.judge(graph_edges.edge_new, index, one in other.after or (one, other) in seen)
         check_data(process, index, each, kernels=one.work.kind == other.work.kind == KERNEL)
         seen.add((one, other))
     for (one, other), each in added:
@@ -209,7 +209,7 @@ def graph_add_dependencies_v2(
 
 def check_data(process: Process, index: int, data: bytes, *, kernels: bool) -> None:
     """Refuse (1) edge data that do not fit the two nodes."""
-    process.driver.judge(graphs.edge_data, index, data[0], data[1], data[2], kernels)
+    process.driver.judge(graph_edges.edge_data, index, data[0], data[1], data[2], kernels)
 
 
 @entry("cuGraphRemoveDependencies")
@@ -228,7 +228,7 @@ def graph_remove_dependencies_v2(
     graph = graph_of(process, value)
     pairs = list(zip(nodes_in(process, graph, earlier), nodes_in(process, graph, later), strict=True))
     for index, ((one, other), each) in enumerate(zip(pairs, edge_data(data, count), strict=True)):
-        process.driver.judge(graphs.edge_known, index, other.after.get(one) == each)
+        process.driver.judge(graph_edges.edge_known, index, other.after.get(one) == each)
     for one, other in dict.fromkeys(pairs):
         disconnect(one, other)
 

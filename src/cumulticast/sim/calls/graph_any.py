@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cumulticast.rules import graphs
+from cumulticast.rules import graph_nodes
 from cumulticast.sim.calls.graph import node_of
 from cumulticast.sim.calls.graph_node import (
     add,
@@ -71,7 +71,7 @@ def read_work(process: Process, thread: int, data: bytes, graph: int = 0) -> Wor
     """
     kind = kind_of(data)
     with process.driver.lock:
-        process.driver.judge(graphs.node_simulated, KINDS.get(kind, str(kind)), kind in WRITABLE)
+        process.driver.judge(graph_nodes.node_simulated, KINDS.get(kind, str(kind)), kind in WRITABLE)
     if kind == KERNEL:
         params = KernelParams.read(data[UNION : UNION + KERNEL_SIZE])
         function = named(process, thread, params)
@@ -154,8 +154,8 @@ def changed(process: Process, thread: int, node: Node, params: bytes) -> Work:
     """Make work of other parameters of the same kind, or refuse (1); called without the driver's lock."""
     kind = kind_of(params)
     with process.driver.lock:
-        process.driver.judge(graphs.node_kind, node.value, KINDS[node.work.kind], KINDS.get(kind, str(kind)))
-        process.driver.judge(graphs.node_simulated, "GRAPH with other children", kind != CHILD)
+        process.driver.judge(graph_nodes.node_kind, node.value, KINDS[node.work.kind], KINDS.get(kind, str(kind)))
+        process.driver.judge(graph_nodes.node_simulated, "GRAPH with other children", kind != CHILD)
     if kind == KERNEL:
         return changed_kernel(process, thread, node.work, params[UNION : UNION + KERNEL_SIZE])
     return read_work(process, thread, params)

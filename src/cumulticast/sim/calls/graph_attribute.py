@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
-from cumulticast.rules import launch
+from cumulticast.rules import launch_options
 from cumulticast.sim import launch_attributes, launches
 from cumulticast.sim.calls.graph_node import change, of_kind
 from cumulticast.sim.entry import entry
@@ -27,7 +27,9 @@ def kernel_of(process: Process, value: int) -> tuple[Node, KernelWork]:
 
 def require_known(process: Process, attribute: int) -> None:
     """Refuse (1) what is no attribute of a kernel node."""
-    process.driver.judge(launch.launch_attribute_known, attribute, attribute in KNOWN and attribute not in EVENTS)
+    process.driver.judge(
+        launch_options.launch_attribute_known, attribute, attribute in KNOWN and attribute not in EVENTS
+    )
 
 
 def reshape(process: Process, node: Node, work: KernelWork, shape: Shape) -> None:

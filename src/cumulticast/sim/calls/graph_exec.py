@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from cumulticast.rules import Refused, Status, graphs
+from cumulticast.rules import Refused, Status, graph_edges, graph_nodes, graph_updates, graphs
 from cumulticast.sim import captures, graph_exec
 from cumulticast.sim.calls.graph import graph_of, node_of
 from cumulticast.sim.calls.stream import stream_of
@@ -24,7 +24,7 @@ SWITCHABLE = (KERNEL, MEMCPY, MEMSET)
 def exec_of(process: Process, value: int) -> Exec:
     """Answer the executable graph behind a handle, or refuse (1)."""
     found = process.graphs.find_exec(value)
-    process.driver.judge(graphs.exec_valid, value, found is not None)
+    process.driver.judge(graph_updates.exec_valid, value, found is not None)
     assert found is not None
     return found
 
@@ -36,7 +36,7 @@ def instantiated(process: Process, value: int, flags: int, known: int) -> int:
     if flags & DEVICE_LAUNCH:
         raise Refused(Status.NOT_SUPPORTED, None, "launches of graphs by kernels are not simulated")
     process.driver.judge(graphs.graph_independent, value, graph.owner is not None)
-    process.driver.judge(graphs.graph_acyclic, value, graph.circular)
+    process.driver.judge(graph_edges.graph_acyclic, value, graph.circular)
     made = graph_exec.instantiate(process.graphs.next(FIRST_EXEC), graph, flags)
     process.graphs.add_exec(made)
     return made.value
@@ -55,7 +55,7 @@ def graph_instantiate_with_params(process: Process, graph: int, params: bytes) -
     try:
         made = instantiated(process, graph, flags, FLAGS | UPLOAD)
     except Refused as refused:
-        result = INVALID_STRUCTURE if refused.rule is graphs.graph_acyclic else ERROR
+        result = INVALID_STRUCTURE if refused.rule is graph_edges.graph_acyclic else ERROR
         raise RefusedWith(refused, (None, _PARAMS.pack(flags, stream, 0, result))) from refused
     return made, _PARAMS.pack(flags, stream, 0, SUCCESS)
 
@@ -93,9 +93,9 @@ def graph_launch(process: Process, thread: int, call: str, value: int, stream: i
 def step_of(process: Process, value: int, node: int) -> graph_exec.Step:
     """Answer the step of a node that can be switched off."""
     made, found = exec_of(process, value), node_of(process, node)
-    process.driver.judge(graphs.exec_node, node, found in made.nodes)
+    process.driver.judge(graph_updates.exec_node, node, found in made.nodes)
     kind = found.work.kind
-    process.driver.judge(graphs.node_switchable, KINDS[kind], kind in SWITCHABLE)
+    process.driver.judge(graph_nodes.node_switchable, KINDS[kind], kind in SWITCHABLE)
     return made.steps[made.nodes[found]]
 
 

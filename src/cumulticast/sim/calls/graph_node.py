@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cumulticast.rules import contexts, general, graphs
+from cumulticast.rules import contexts, general, graph_edges, graph_nodes, graphs
 from cumulticast.sim.calls.context import context_of
 from cumulticast.sim.calls.event import event_of
 from cumulticast.sim.calls.graph import check_data, edge_data, graph_of, node_of, nodes_in
@@ -58,13 +58,13 @@ def add(process: Process, value: int, dependencies: bytes | None, data: bytes | 
 def check_edges(process: Process, nodes: list[Node]) -> None:
     """Refuse (1) a dependency that is named twice."""
     for index, node in enumerate(nodes):
-        process.driver.judge(graphs.edge_new, index, node in nodes[:index])
+        process.driver.judge(graph_edges.edge_new, index, node in nodes[:index])
 
 
 def of_kind(process: Process, value: int, kind: int) -> Node:
     """Answer a node of one kind, or refuse (1)."""
     node = node_of(process, value)
-    process.driver.judge(graphs.node_kind, value, KINDS[node.work.kind], KINDS[kind])
+    process.driver.judge(graph_nodes.node_kind, value, KINDS[node.work.kind], KINDS[kind])
     return node
 
 
@@ -89,7 +89,7 @@ def change(node: Node, work: Work) -> None:
 def named(process: Process, thread: int, params: KernelParams) -> Function:
     """Answer the function that a kernel node names, loaded; called without the driver's lock."""
     with process.driver.lock:
-        process.driver.judge(graphs.kernel_named, params.func, params.kern)
+        process.driver.judge(graph_nodes.kernel_named, params.func, params.kern)
         context = context_or_current(process, thread, 0 if params.func else params.ctx)
     return launched(process, params.func or params.kern, context)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from cumulticast.rules import Refused, broken, graphs
+from cumulticast.rules import Refused, broken, graph_nodes, graph_updates
 from cumulticast.sim import graph_update
 from cumulticast.sim.calls.graph import graph_of
 from cumulticast.sim.calls.graph_any import changed
@@ -39,13 +39,13 @@ _RESULT = struct.Struct("<i4xQQ")  # CUgraphExecUpdateResultInfo
 def target(process: Process, value: int, node: int, kind: int) -> tuple[Exec, Node]:
     """Answer an executable graph, and what a node of one kind was first in it."""
     made, found = exec_of(process, value), of_kind(process, node, kind)
-    process.driver.judge(graphs.exec_node, node, found in made.nodes)
+    process.driver.judge(graph_updates.exec_node, node, found in made.nodes)
     return made, made.nodes[found]
 
 
 def replace(process: Process, made: Exec, kept: Node, work: Work) -> None:
     """Give a node other work, if that fits what was laid out for it (1)."""
-    process.driver.judge(graphs.exec_shape, graph_update.unchangeable(made.works[kept], work)[1])
+    process.driver.judge(graph_updates.exec_shape, graph_update.unchangeable(made.works[kept], work)[1])
     made.set_work(kept, work)
 
 
@@ -105,7 +105,7 @@ def graph_exec_node_set_params(process: Process, thread: int, value: int, node: 
     """Change a node of any kind but a child graph."""
     with process.driver.lock:
         found = process.graphs.find_node(node)
-        process.driver.judge(graphs.node_valid, node, found is not None)
+        process.driver.judge(graph_nodes.node_valid, node, found is not None)
         assert found is not None
         made, kept = target(process, value, node, found.work.kind)
     work = changed(process, thread, found, params)
@@ -121,12 +121,12 @@ def graph_exec_child_graph_node_set_params(process: Process, value: int, node: i
     assert isinstance(work, ChildWork)
     old, new = list(every_node(work.graph)), list(every_node(graph))
     same = edges_of(work.graph) == edges_of(graph) and all(each in made.nodes for each in old)
-    process.driver.judge(graphs.exec_shape, "" if same else "the child graph's nodes or edges change")
+    process.driver.judge(graph_updates.exec_shape, "" if same else "the child graph's nodes or edges change")
     for before, after in zip(old, new, strict=True):
         kinds = KINDS[after.work.kind], KINDS[before.work.kind]
-        process.driver.judge(graphs.node_kind, after.value, *kinds)
+        process.driver.judge(graph_nodes.node_kind, after.value, *kinds)
         process.driver.judge(
-            graphs.exec_shape, graph_update.unchangeable(made.works[made.nodes[before]], after.work)[1]
+            graph_updates.exec_shape, graph_update.unchangeable(made.works[made.nodes[before]], after.work)[1]
         )
     for before, after in zip(old, new, strict=True):
         made.set_work(made.nodes[before], after.work)
@@ -142,7 +142,7 @@ def updated(process: Process, value: int, graph: int) -> tuple[int, Node | None,
     if change is None and found.circular:
         change = Change(ERROR, "its nodes wait for each other in a circle")
     if change is not None:
-        return change.result, change.node, broken(graphs.update_same, change.reason)
+        return change.result, change.node, broken(graph_updates.update_same, change.reason)
     graph_update.adopt(made, found, process.user_objects)
     return SUCCESS, None, None
 

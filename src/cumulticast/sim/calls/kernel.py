@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cumulticast.rules import general, modules
+from cumulticast.rules import general, module_functions
 from cumulticast.sim import functions, loading
 from cumulticast.sim.calls.function import check_cache_config, check_setting, parameter
 from cumulticast.sim.calls.library import module_in
@@ -19,7 +19,7 @@ from cumulticast.sim.text import TEXTS
 def kernel_of(process: Process, value: int) -> LibraryKernel:
     """Answer the kernel behind a handle, or refuse (400)."""
     kernel = process.libraries.find_kernel(value)
-    process.driver.judge(modules.kernel_valid, value, kernel is not None)
+    process.driver.judge(module_functions.kernel_valid, value, kernel is not None)
     assert kernel is not None
     return kernel
 
@@ -56,7 +56,7 @@ def kernel_get_library(process: Process, kernel: int) -> int:
 def kernel_get_attribute(process: Process, attribute: int, kernel: int, dev: int) -> int:
     """Answer an attribute on a device."""
     known = functions.is_known(attribute, process.machine.driver_version)
-    process.driver.judge(modules.function_attribute_known, attribute, known)
+    process.driver.judge(module_functions.function_attribute_known, attribute, known)
     found = kernel_of(process, kernel)
     with loading.compiling(found.library.texts[0], found.library.isa):
         return subject_of(process, found, dev).attribute(attribute)

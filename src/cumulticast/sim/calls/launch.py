@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cumulticast.rules import Refused, launch, modules
+from cumulticast.rules import Refused, launch_options, module_functions
 from cumulticast.sim import captures, engine_launch, launch_attributes, launches, loading, parameters
 from cumulticast.sim.calls.event import event_of
 from cumulticast.sim.calls.kernel import function_in
@@ -23,7 +23,7 @@ def launched(process: Process, value: int, context: Context) -> Function:
     if function is None:
         with process.driver.lock:
             kernel = process.libraries.find_kernel(value)
-            process.driver.judge(modules.function_valid, value, kernel is not None)
+            process.driver.judge(module_functions.function_valid, value, kernel is not None)
         assert kernel is not None
         return function_in(process, kernel, context)
     loading.load_function(process, function)
@@ -87,7 +87,7 @@ def launch_kernel_ex(
 def untimed(process: Process, value: int) -> Event:
     """Answer an event that keeps no time, or refuse (1)."""
     event = event_of(process, value)
-    process.driver.judge(launch.launch_event_untimed, value, event.timed)
+    process.driver.judge(launch_options.launch_event_untimed, value, event.timed)
     return event
 
 
@@ -123,7 +123,7 @@ def start(
 def checked(process: Process, where: Stream, function: Function, shape: Shape, given: tuple[int, int]) -> Launch:
     """Hold a launch to the rules and gather its parameters."""
     if where.context is not function.module.context:
-        process.driver.judge(launch.launch_context, where.context.value, function.module.context.value)
+        process.driver.judge(launch_options.launch_context, where.context.value, function.module.context.value)
     cluster = launches.check(process, function, shape)
     data = parameters.gather(process, function, *given)
     return Launch(function, shape.grid, shape.block, cluster, shape.dynamic, data, shape.cooperative)

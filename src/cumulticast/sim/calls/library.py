@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from cumulticast.ptx.errors import PtxError
-from cumulticast.rules import Refused, modules
+from cumulticast.rules import Refused, libraries, linking, modules
 from cumulticast.sim import containers, loading
 from cumulticast.sim.calls.module import handles, nearest, variable
 from cumulticast.sim.contexts import Context
@@ -23,7 +23,7 @@ HOST_TABLE, PRESERVED = 0, 1  # CUlibraryOption
 def library_of(process: Process, value: int) -> Library:
     """Answer the library behind a handle, or refuse (400)."""
     library = process.libraries.find(value)
-    process.driver.judge(modules.valid_library, value, library is not None)
+    process.driver.judge(libraries.valid_library, value, library is not None)
     assert library is not None
     return library
 
@@ -66,9 +66,9 @@ def library_load_from_file(
 
 def check_options(process: Process, count: int, options: bytes | None, fitting: tuple[int, ...]) -> None:
     """Refuse (1) options that do not fit the call."""
-    process.driver.judge(modules.jit_arrays, count, options is not None)
+    process.driver.judge(linking.jit_arrays, count, options is not None)
     for option in struct.unpack(f"<{count}i", options or b""):
-        process.driver.judge(modules.fitting_library_option, option, option in fitting)
+        process.driver.judge(libraries.fitting_library_option, option, option in fitting)
 
 
 def load(process: Process, texts: list[Text], jit: Jit, sm: int) -> tuple[int, bytes]:
@@ -189,5 +189,5 @@ def library_get_unified_function(process: Process, library: int, symbol: bytes) 
     """Refuse (1): no library here has functions that can be called on the host, too."""
     with process.driver.lock:
         library_of(process, library)
-        process.driver.judge(modules.unified_library, symbol.decode(errors="replace"), False)
+        process.driver.judge(libraries.unified_library, symbol.decode(errors="replace"), False)
     raise AssertionError("refused")

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from cumulticast.ptx.errors import PtxError
-from cumulticast.rules import modules
+from cumulticast.rules import linking
 from cumulticast.sim import containers, images, loading, raw
 from cumulticast.sim.contexts import Context
 from cumulticast.sim.entry import entry
@@ -22,7 +22,7 @@ LINKED = (CUBIN, PTX, FATBIN)
 def state_of(process: Process, value: int) -> LinkState:
     """Answer the linker behind a handle, or refuse (400)."""
     state = process.linkers.find(value)
-    process.driver.judge(modules.link_state_valid, value, state is not None)
+    process.driver.judge(linking.link_state_valid, value, state is not None)
     assert state is not None
     return state
 
@@ -74,10 +74,10 @@ def checked(
     """Answer the linker, and refuse inputs and options that do not go with it."""
     with process.driver.lock:
         found = state_of(process, state)
-        process.driver.judge(modules.link_no_nvvm, kind == NVVM)
-        process.driver.judge(modules.link_input_type, kind, kind in LINKED)
+        process.driver.judge(linking.link_no_nvvm, kind == NVVM)
+        process.driver.judge(linking.link_input_type, kind, kind in LINKED)
         for option in Jit.read(process, count, options, values).options:
-            process.driver.judge(modules.link_input_option, option, option not in LINK_ONLY_CREATE)
+            process.driver.judge(linking.link_input_option, option, option not in LINK_ONLY_CREATE)
     return found
 
 
@@ -106,7 +106,7 @@ def fitting(process: Process, state: LinkState) -> Generator[None]:
     except PtxError as error:
         state.failed = error.reason
         state.jit.errors.append(f"error   : {error.reason}")
-        process.driver.judge(modules.link_fits, error.reason)
+        process.driver.judge(linking.link_fits, error.reason)
     finally:
         state.jit.finish()
 
@@ -116,7 +116,7 @@ def link_complete(process: Process, state: int) -> tuple[int, int]:
     """Join the inputs, and answer an image; it lasts as long as the linker."""
     with process.driver.lock:
         found = state_of(process, state)
-        process.driver.judge(modules.link_fits, found.failed)
+        process.driver.judge(linking.link_fits, found.failed)
     with fitting(process, found):
         images.load(found.whole, found.sm, loading.isa_of(process))
     return found.complete()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from cumulticast.rules import launch, modules
+from cumulticast.rules import launch, launch_options, module_functions, occupancies
 from cumulticast.sim import functions, launch_attributes, launches, occupancy
 from cumulticast.sim.calls.function import subject_of as function_subject
 from cumulticast.sim.calls.kernel import subject_of as kernel_subject
@@ -25,7 +25,7 @@ def subject_in(process: Process, value: int, context: Context) -> Subject:
     if function is not None:
         return function_subject(process, function)
     kernel = process.libraries.find_kernel(value)
-    process.driver.judge(modules.function_valid, value, kernel is not None)
+    process.driver.judge(module_functions.function_valid, value, kernel is not None)
     assert kernel is not None
     return kernel_subject(process, kernel, context.ordinal)
 
@@ -41,9 +41,9 @@ def max_active_blocks_with_flags(
     process: Process, context: Context, func: int, threads: int, dynamic: int, flags: int
 ) -> int:
     """Answer how many blocks a multiprocessor holds; caches make no difference on today's devices."""
-    process.driver.judge(launch.occupancy_flags, flags)
+    process.driver.judge(occupancies.occupancy_flags, flags)
     subject = subject_in(process, func, context)
-    process.driver.judge(launch.occupancy_number, "block_size", threads, 1)
+    process.driver.judge(occupancies.occupancy_number, "block_size", threads, 1)
     return occupancy.blocks_per_multiprocessor(subject, threads, dynamic)
 
 
@@ -51,8 +51,8 @@ def max_active_blocks_with_flags(
 def available_dynamic_shared(process: Process, context: Context, func: int, blocks: int, threads: int) -> int:
     """Answer the dynamic shared memory that so many blocks leave each other."""
     subject = subject_in(process, func, context)
-    process.driver.judge(launch.occupancy_number, "num_blocks", blocks, 1)
-    process.driver.judge(launch.occupancy_number, "block_size", threads, 1)
+    process.driver.judge(occupancies.occupancy_number, "num_blocks", blocks, 1)
+    process.driver.judge(occupancies.occupancy_number, "block_size", threads, 1)
     process.driver.judge(launch.blocks_fit, blocks, occupancy.blocks_per_multiprocessor(subject, threads, 0))
     return occupancy.available_shared(subject, blocks)
 
@@ -74,9 +74,9 @@ def max_potential_block_size_with_flags(
 ) -> tuple[int, int]:
     """Answer a grid and a block that fill the device."""
     with process.driver.lock:
-        process.driver.judge(launch.occupancy_flags, flags)
+        process.driver.judge(occupancies.occupancy_flags, flags)
         subject = subject_in(process, func, context)
-        process.driver.judge(launch.occupancy_number, "block_size_limit", limit, 0)
+        process.driver.judge(occupancies.occupancy_number, "block_size_limit", limit, 0)
     found = occupancy.suggest(subject, dynamic_of(shared_of, dynamic), limit)
     return found.grid, found.block
 
@@ -94,7 +94,7 @@ def max_active_clusters(process: Process, thread: int, func: int, config: bytes)
     """Answer how many clusters the device holds at once."""
     subject, shape = configured(process, thread, func, config)
     cluster = shape.cluster or subject.cluster
-    process.driver.judge(launch.cluster_named, cluster is not None)
+    process.driver.judge(launch_options.cluster_named, cluster is not None)
     if cluster is None:
         return 0
     launches.check_cluster(process, subject, shape, cluster)
@@ -121,5 +121,5 @@ def max_potential_cluster_size(process: Process, thread: int, func: int, config:
 def configured(process: Process, thread: int, func: int, config: bytes) -> tuple[Subject, Shape]:
     """See a function on the device of the configuration's stream, with the shape that it names."""
     shape, stream, _ = launch_attributes.read(process, config)
-    process.driver.judge(launch.occupancy_number, "block size", shape.threads, 1)
+    process.driver.judge(occupancies.occupancy_number, "block size", shape.threads, 1)
     return subject_in(process, func, stream_of(process, thread, stream).context), shape

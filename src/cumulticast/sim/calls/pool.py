@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from cumulticast.rules import Refused, Status, general, graphs, pools
+from cumulticast.rules import Refused, Status, general, graph_nodes, pools
 from cumulticast.sim import captures
 from cumulticast.sim.blocks import Block
 from cumulticast.sim.calls.heap import free
@@ -58,7 +58,7 @@ def ordered(process: Process, thread: int, stream: int, call: str, kind: str) ->
     """Answer a stream that does not capture (801: no node does this here), in a thread that may allocate (900)."""
     where = stream_of(process, thread, stream, call)
     if where.capture is not None:
-        captures.refuse(process, [where.capture], graphs.node_simulated, kind, False)
+        captures.refuse(process, [where.capture], graph_nodes.node_simulated, kind, False)
     captures.forbid_unsafe(process, thread)
     return where
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cumulticast.rules import general, graphs
+from cumulticast.rules import general, graphs, user_objects
 from cumulticast.sim.calls.graph import graph_of
 from cumulticast.sim.entry import entry
 from cumulticast.sim.process import Process
@@ -15,8 +15,8 @@ MOVE = 1  # CUuserObjectRetain_flags
 def object_of(process: Process, value: int, count: int) -> UserObject:
     """Answer the object behind a handle, and hold the number of references to the rules (1)."""
     made = process.user_objects.find(value)
-    process.driver.judge(graphs.object_valid, value, made is not None)
-    process.driver.judge(graphs.reference_count, count)
+    process.driver.judge(user_objects.object_valid, value, made is not None)
+    process.driver.judge(user_objects.reference_count, count)
     assert made is not None
     return made
 
@@ -25,8 +25,8 @@ def object_of(process: Process, value: int, count: int) -> UserObject:
 def user_object_create(process: Process, data: int, destroy: int, references: int, flags: int) -> int:
     """Make an object with a destructor."""
     process.driver.judge(general.pointer_given, "destroy", destroy)
-    process.driver.judge(graphs.reference_count, references)
-    process.driver.judge(graphs.user_object_flags, flags)
+    process.driver.judge(user_objects.reference_count, references)
+    process.driver.judge(user_objects.user_object_flags, flags)
     return process.user_objects.create(data, destroy, references).value
 
 
@@ -42,7 +42,7 @@ def user_object_retain(process: Process, value: int, count: int) -> None:
 def user_object_release(process: Process, value: int, count: int) -> None:
     """Take references of the caller's."""
     made = object_of(process, value, count)
-    process.driver.judge(graphs.references_held, count, made.own)
+    process.driver.judge(user_objects.references_held, count, made.own)
     made.own -= count
     process.user_objects.release(Held({made: count}))
 
@@ -53,7 +53,7 @@ def graph_retain_user_object(process: Process, graph: int, value: int, count: in
     found, made = graph_of(process, graph), object_of(process, value, count)
     process.driver.judge(graphs.graph_flags, flags, MOVE)
     if flags & MOVE:
-        process.driver.judge(graphs.references_held, count, made.own)
+        process.driver.judge(user_objects.references_held, count, made.own)
         made.own -= count
     else:
         process.user_objects.retain(Held({made: count}))
@@ -64,6 +64,6 @@ def graph_retain_user_object(process: Process, graph: int, value: int, count: in
 def graph_release_user_object(process: Process, graph: int, value: int, count: int) -> None:
     """Take references of a graph."""
     found, made = graph_of(process, graph), object_of(process, value, count)
-    process.driver.judge(graphs.references_held, count, found.objects[made])
+    process.driver.judge(user_objects.references_held, count, found.objects[made])
     found.objects -= Held({made: count})
     process.user_objects.release(Held({made: count}))

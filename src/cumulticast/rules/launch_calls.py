@@ -1,0 +1,3 @@
+"""Calls that rules about launches share."""
+
+PLAIN = ("cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel")
