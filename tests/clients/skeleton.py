@@ -11,15 +11,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+import pytest
 from cuda.bindings._v2 import driver
 
-from cumulticast import sim
+from cumulticast import multimem, sim
 
 STEP = 2 << 20
 FD, FABRIC = 1, 8
 MINIMUM, RECOMMENDED = 0, 1
 TAG = re.compile(r"\[E\] (MC\d{3,4}) ")
 Notes = dict[str, list[str]]
+RANKS = 3
+Run = Callable[..., list[Any]]
+PROFILES = pytest.mark.parametrize("profile", ["hardware", "strict"])
 
 
 class Peers:
@@ -173,3 +178,13 @@ def diary(client: Callable[[Client], None], rank: int, world_size: int) -> Notes
 def every_rank(found: list[str], refused: list[str], ranks: int) -> list[Notes]:
     """Answer what `run_ranks` returns when every rank has noted the same."""
     return [{"refused": refused, "found": found}] * ranks
+
+
+def all_reduced(job: Client, ptr: int, mc_ptr: int) -> None:
+    """Let every rank write its number, and see the sum through the multicast address."""
+    mine = np.full(256, job.rank + 1, np.float32)
+    job.do("memcpy_htod_v2", ptr, mine.ctypes.data, mine.nbytes)
+    job.barrier()
+    total = multimem.load_reduce(mc_ptr, 256)
+    assert (total == sum(range(1, job.world_size + 1))).all()
+    job.barrier()

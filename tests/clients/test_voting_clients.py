@@ -7,29 +7,25 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 import pytest
-from skeleton import FABRIC, FD, MINIMUM, RECOMMENDED, STEP, Client, Notes, diary, every_rank
+from skeleton import (
+    FABRIC,
+    FD,
+    MINIMUM,
+    PROFILES,
+    RANKS,
+    RECOMMENDED,
+    STEP,
+    Client,
+    Notes,
+    Run,
+    all_reduced,
+    diary,
+    every_rank,
+)
 
-from cumulticast import multimem
-
-RANKS = 3
-Run = Callable[..., list[Any]]
-PROFILES = pytest.mark.parametrize("profile", ["hardware", "strict"])
 pytestmark = pytest.mark.timeout(60)
-
-
-def all_reduced(job: Client, ptr: int, mc_ptr: int) -> None:
-    """Let every rank write its number, and see the sum through the multicast address."""
-    mine = np.full(256, job.rank + 1, np.float32)
-    job.do("memcpy_htod_v2", ptr, mine.ctypes.data, mine.nbytes)
-    job.barrier()
-    total = multimem.load_reduce(mc_ptr, 256)
-    assert (total == sum(range(1, job.world_size + 1))).all()
-    job.barrier()
 
 
 # ---- PyTorch: c10d/symm_mem/CUDASymmetricMemory.cu

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
 
 Step = tuple[str, int | str, list[str]]
 
@@ -32,3 +40,24 @@ def differences(
             yield f"{name}: recorded status {status}, answered {got}"
         elif not name.startswith("time.") and name not in status_only and comparable(shown) != comparable(outputs):
             yield f"{name}: recorded {outputs}, answered {shown}"
+
+
+WORKER = """
+import sys
+sys.path.insert(0, {recording!r})
+import cumulticast.sim as sim
+sim.start(machine="h200-vm-1")
+import driver_probe
+driver_probe.load()
+driver_probe.work({group!r})
+"""
+
+
+@cache
+def replayed(group: str) -> list[list]:
+    """Run one group of the probe on the simulator, in an interpreter of its own."""
+    code = WORKER.format(recording=str(TESTS / "recording"), group=group)
+    environment = {key: value for key, value in os.environ.items() if key != "CUDA_LOG_FILE"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50, env=environment)
+    assert "inside the simulator" not in done.stderr, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]

@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
-from recording_comparison import differences
+from recording_comparison import differences, replayed
 
 TESTS = Path(__file__).parents[1]
 RECORDING = json.loads((TESTS / "data/transcripts/h200-580.159-graphs.json").read_text())["groups"]
-WORKER = """
-import sys
-sys.path.insert(0, {recording!r})
-import cumulticast.sim as sim
-sim.start(machine="h200-vm-1")
-import driver_probe
-driver_probe.load()
-driver_probe.work({group!r})
-"""
 NO_MEMORY_NODES = "nodes that allocate and free are not simulated"
 NO_ATTACH = "attaching managed memory is not simulated"
 GONE = "a real driver reads freed memory here"
@@ -42,22 +29,12 @@ DECLARED = {
 }
 
 
-@cache
-def run(group: str) -> list[list]:
-    """Run one group in an interpreter of its own."""
-    code = WORKER.format(recording=str(TESTS / "recording"), group=group)
-    environment = {key: value for key, value in os.environ.items() if key != "CUDA_LOG_FILE"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50, env=environment)
-    assert "inside the simulator" not in done.stderr, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
 @pytest.mark.parametrize("group", RECORDING)
 def test_group_agrees(group: str) -> None:
     recorded = RECORDING[group]
     names = [name for name, _, _ in recorded]
     declared = {name: DECLARED[f"{group}.{name}"] for name in names if f"{group}.{name}" in DECLARED}
-    assert list(differences(recorded, run(group), frozenset(), declared)) == []
+    assert list(differences(recorded, replayed(group), frozenset(), declared)) == []
 
 
 def test_declared_differences_are_differences() -> None:
@@ -65,6 +42,6 @@ def test_declared_differences_are_differences() -> None:
     found = {
         f"{group}.{line.split(': ')[0]}"
         for group, recorded in RECORDING.items()
-        for line in differences(recorded, run(group), frozenset(), {})
+        for line in differences(recorded, replayed(group), frozenset(), {})
     }
     assert set(DECLARED) - found == set()

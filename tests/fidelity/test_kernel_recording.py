@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
-from recording_comparison import differences
+from recording_comparison import differences, replayed
 
 TESTS = Path(__file__).parents[1]
 RECORDINGS = {
@@ -24,15 +20,6 @@ GROUPS = {
         *("jit_options", "fatbins", "linking", "module_unloaded"),
     ),
 }
-WORKER = """
-import sys
-sys.path.insert(0, {recording!r})
-import cumulticast.sim as sim
-sim.start(machine="h200-vm-1")
-import driver_probe
-driver_probe.load()
-driver_probe.work({group!r})
-"""
 NUMBER_OF_REGISTERS = "registers are an estimate: what ptxas takes is its own affair"
 WORDS = "the words of the compiler's log are ours; its form, place and line are ptxas'"
 #: Steps that are not expected to agree, each with its reason.
@@ -51,22 +38,12 @@ DECLARED = {
 }
 
 
-@cache
-def run(group: str) -> list[list]:
-    """Run one group in an interpreter of its own."""
-    code = WORKER.format(recording=str(TESTS / "recording"), group=group)
-    environment = {key: value for key, value in os.environ.items() if key != "CUDA_LOG_FILE"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50, env=environment)
-    assert "inside the simulator" not in done.stderr, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
 @pytest.mark.parametrize(("kind", "group"), [(kind, group) for kind, groups in GROUPS.items() for group in groups])
 def test_group_agrees(kind: str, group: str) -> None:
     recorded = RECORDINGS[kind]["groups"][group]
     names = [name for name, _, _ in recorded]
     declared = {name: DECLARED[f"{group}.{name}"] for name in names if f"{group}.{name}" in DECLARED}
-    assert list(differences(recorded, run(group), frozenset(), declared)) == []
+    assert list(differences(recorded, replayed(group), frozenset(), declared)) == []
 
 
 def test_declared_differences_are_differences() -> None:
@@ -75,13 +52,13 @@ def test_declared_differences_are_differences() -> None:
         f"{group}.{line.split(': ')[0]}"
         for kind, groups in GROUPS.items()
         for group in groups
-        for line in differences(RECORDINGS[kind]["groups"][group], run(group), frozenset(), {})
+        for line in differences(RECORDINGS[kind]["groups"][group], replayed(group), frozenset(), {})
     }
     assert set(DECLARED) - found == set()
 
 
 def test_the_log_of_the_compiler_has_the_form_of_a_real_one() -> None:
-    logs = {name: output for name, _, output in run("jit_options")}
+    logs = {name: output for name, _, output in replayed("jit_options")}
     real = {name: output for name, _, output in RECORDINGS["kernels"]["groups"]["jit_options"]}
     assert logs["future.log"] == real["future.log"]
     first, last = logs["broken.log"][0].splitlines()

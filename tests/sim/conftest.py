@@ -1,4 +1,4 @@
-"""What the tests of cuda.core share: one simulated machine for each of their files."""
+"""What tests of the driver share: cuda.core's machine, and a stream, some words and a graph on the usual one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from cuda.bindings import driver as cu
+from graph_parts import Words
 
 from answers import ok
 from cumulticast import sim
@@ -22,8 +24,6 @@ def device(request: pytest.FixtureRequest) -> Iterator[Any]:
     core = pytest.importorskip("cuda.core")
     sim.start(machine="hgx-h100-8")
     try:
-        from cuda.bindings import driver as cu
-
         ok(cu.cuInit(0))  # cuda.core does so once in a process, and knows nothing of a machine that came since
         found = core.Device(request.module.ORDINAL)
         found.set_current()
@@ -33,3 +33,28 @@ def device(request: pytest.FixtureRequest) -> Iterator[Any]:
     finally:
         sim.stop()
     assert not left, f"the tests left {', '.join(map(str, left))}"
+
+
+@pytest.fixture
+def stream(context: int) -> Iterator[Any]:
+    """Make a stream that waits for no other; its work ends before it does."""
+    made = ok(cu.cuStreamCreate(1))
+    yield made
+    ok(cu.cuStreamSynchronize(made))
+    ok(cu.cuStreamDestroy(made))
+
+
+@pytest.fixture
+def words(context: int) -> Iterator[Words]:
+    """Allocate sixteen words of memory."""
+    made = Words(16)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def graph(context: int) -> Iterator[Any]:
+    """Make an empty graph."""
+    made = ok(cu.cuGraphCreate(0))
+    yield made
+    ok(cu.cuGraphDestroy(made))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 
-import pytest
 from cuda.bindings import driver as cu
 from graph_parts import (
     Parameters,
@@ -22,27 +21,6 @@ from graph_parts import (
 from answers import ok, status
 
 MANY = 300
-
-
-@pytest.fixture
-def stream(context):
-    made = ok(cu.cuStreamCreate(1))
-    yield made
-    ok(cu.cuStreamDestroy(made))
-
-
-@pytest.fixture
-def words(context):
-    made = Words(16)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def graph(context):
-    made = ok(cu.cuGraphCreate(0))
-    yield made
-    ok(cu.cuGraphDestroy(made))
 
 
 def values(nodes) -> list[int]:

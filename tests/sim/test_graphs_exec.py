@@ -5,12 +5,10 @@ from __future__ import annotations
 import ctypes
 import threading
 
-import pytest
 from cuda.bindings import driver as cu
 from graph_parts import (
     RELAXED,
     Parameters,
-    Words,
     add_to,
     copy_params,
     function,
@@ -24,27 +22,6 @@ from answers import ok
 
 TOPOLOGY, NODE_TYPE, PARAMETERS = 2, 3, 5
 SECONDS = 10
-
-
-@pytest.fixture
-def stream(context):
-    made = ok(cu.cuStreamCreate(1))
-    yield made
-    ok(cu.cuStreamDestroy(made))
-
-
-@pytest.fixture
-def words(context):
-    made = Words(8)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def graph(context):
-    made = ok(cu.cuGraphCreate(0))
-    yield made
-    ok(cu.cuGraphDestroy(made))
 
 
 def launched(made, stream) -> None:

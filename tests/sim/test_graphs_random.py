@@ -56,13 +56,6 @@ class Plan:
             words[at] = {"add": words[at] + other & MASK, "set": other, "copy": words[other % WORDS]}[kind]
 
 
-@pytest.fixture
-def stream(context):
-    made = ok(cu.cuStreamCreate(1))
-    yield made
-    ok(cu.cuStreamDestroy(made))
-
-
 def built(plan: Plan, words: Words, context: int, add: object) -> object:
     """Make the graph node by node; every conflict is an edge, nothing else is."""
     graph, nodes = ok(cu.cuGraphCreate(0)), []

@@ -16,15 +16,6 @@ TIMEOUT, TRAPPED = 702, 719
 
 
 @pytest.fixture
-def stream(context):
-    """Make a non-blocking stream."""
-    made = ok(cu.cuStreamCreate(1))
-    yield made
-    ok(cu.cuStreamSynchronize(made))
-    ok(cu.cuStreamDestroy(made))
-
-
-@pytest.fixture
 def memory(context):
     """Allocate pinned memory, which host and device see."""
     address = int(ok(cu.cuMemAllocHost(4096)))

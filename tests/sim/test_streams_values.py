@@ -18,15 +18,6 @@ TOP = (1 << 32) - 1
 
 
 @pytest.fixture
-def stream(context):
-    """Make a non-blocking stream."""
-    made = ok(cu.cuStreamCreate(1))
-    yield made
-    ok(cu.cuStreamSynchronize(made))
-    ok(cu.cuStreamDestroy(made))
-
-
-@pytest.fixture
 def memory(context):
     """Allocate pinned memory, which host and device see."""
     address = int(ok(cu.cuMemAllocHost(4096)))
