@@ -20,7 +20,7 @@ import numpy as np
 
 from cumulticast.ptx import kernel, layout, machine_code
 from cumulticast.ptx.compiled import ENTRY, Compiled
-from cumulticast.ptx.flow.calls import function_addresses
+from cumulticast.ptx.flow.pointers import address_taken, addresses
 from cumulticast.ptx.parser import parse
 from cumulticast.ptx.runtime import ffi, lib
 from cumulticast.ptx.syntax import Variable
@@ -88,7 +88,7 @@ class Grid:
     def _relocate(self, variable: Variable) -> None:
         for one in variable.relocations:
             number = self.numbers.get(one.symbol)
-            base = function_addresses(self.module)[one.symbol] if number is None else int(self.symbols[number])
+            base = addresses(address_taken(self.module))[one.symbol] if number is None else int(self.symbols[number])
             place = int(self.symbols[self.numbers[variable.name]]) + one.at
             ctypes.memmove(place, (base + one.offset).to_bytes(one.size, "little"), one.size)
 

@@ -11,11 +11,12 @@ from cumulticast.ptx import machine_code
 from cumulticast.ptx.compiled import ENTRY, Compiled
 from cumulticast.ptx.flow import effects, stack
 from cumulticast.ptx.flow.blocks import Block, Suspend, leaves, reachable
-from cumulticast.ptx.flow.calls import Program, address_taken, addresses, assemble
+from cumulticast.ptx.flow.calls import Program, assemble
 from cumulticast.ptx.flow.frames import lay_out
 from cumulticast.ptx.flow.lanes import VARYING, Lanes, constants
 from cumulticast.ptx.flow.liveness import Names, live_in, uses_of_end
 from cumulticast.ptx.flow.order import arrange
+from cumulticast.ptx.flow.pointers import address_taken, addresses
 from cumulticast.ptx.flow.writer import Writer
 from cumulticast.ptx.layout import Reason
 from cumulticast.ptx.lower import all_lowerings

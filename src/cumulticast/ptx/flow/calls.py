@@ -18,7 +18,9 @@ from functools import cached_property
 from cumulticast.ptx import rewrite
 from cumulticast.ptx.errors import PtxError
 from cumulticast.ptx.flow import stack
+from cumulticast.ptx.flow.arguments import SYSTEM, Arguments, call_target, lists
 from cumulticast.ptx.flow.blocks import Block, Cutter, Exit, Jump, Table, Trap
+from cumulticast.ptx.flow.pointers import FUNCTION_BASE, FUNCTION_STEP, address_taken, addresses, instructions
 from cumulticast.ptx.flow.stack import SP, Frame, make
 from cumulticast.ptx.syntax import (
     Address,
@@ -33,42 +35,9 @@ from cumulticast.ptx.syntax import (
     Statement,
     Symbol,
     Variable,
-    Vector,
 )
 
-#: Where device functions' addresses begin; nothing is ever mapped there, so a function pointer is good for calls only.
-FUNCTION_BASE = 0x100
-FUNCTION_STEP = 0x10
 ADDRESS = Register("%address")  # of a variable in a frame, for the next instruction
-#: What the system provides, and the instruction of ours that does it.
-SYSTEM = {"vprintf": "vprintf", "__assertfail": "assertfail", "malloc": "device_malloc", "free": "device_free"}
-
-
-def address_taken(module: Module) -> list[str]:
-    """List the device functions whose address is used."""
-    names: dict[str, None] = {}
-    known = {name for name, function in module.functions.items() if not function.kernel}
-    for variable in module.variables.values():
-        names.update(dict.fromkeys(one.symbol for one in variable.relocations if one.symbol in known))
-    for function in module.functions.values():
-        for ins in _instructions(function):
-            operands = ins.operands if ins.opcode != "call" else ()
-            names.update(dict.fromkeys(o.name for o in operands if isinstance(o, Symbol) and o.name in known))
-    return list(names)
-
-
-def function_addresses(module: Module) -> Mapping[str, int]:
-    """Answer the address that a pointer to each device function holds."""
-    return addresses(address_taken(module))
-
-
-def addresses(taken: Sequence[str]) -> Mapping[str, int]:
-    """Answer the addresses of functions whose address is used."""
-    return {name: FUNCTION_BASE + FUNCTION_STEP * n for n, name in enumerate(taken)}
-
-
-def _instructions(function: Function) -> list[Instruction]:
-    return [one for one in function.body or () if isinstance(one, Instruction)]
 
 
 @dataclass(slots=True)
@@ -114,6 +83,7 @@ class Assembler:
         functions = self._reached()
         framed = stack.framed(functions, self._callees)
         self.frames = {name: Frame(functions[name]) for name in framed}
+        self._arguments = Arguments(self._name, self.frames, self.program.registers)
         self.program.stack = bool(framed)
         for function in functions.values():
             self._declare(function)
@@ -149,10 +119,10 @@ class Assembler:
 
     def _callees(self, function: Function) -> list[str]:
         names: dict[str, None] = {}
-        for ins in _instructions(function):
+        for ins in instructions(function):
             if ins.opcode != "call":
                 continue
-            target = _call_target(ins)
+            target = call_target(ins)
             if isinstance(target, Symbol):
                 if target.name not in SYSTEM:
                     names[self._alias(target.name)] = None
@@ -274,9 +244,9 @@ class Assembler:
 
     def call(self, function: Function, block: Block, ins: Instruction, following: Block) -> None:
         """End a block with a call; ``following`` is where it comes back to."""
-        target = _call_target(ins)
+        target = call_target(ins)
         if isinstance(target, Symbol) and target.name in SYSTEM:
-            block.body += self._system_call(function, ins, target.name)
+            block.body += self._arguments.system_call(function, ins, self.module.functions[target.name])
             block.end = Jump((following,))
             return
         if isinstance(target, Symbol):
@@ -284,9 +254,9 @@ class Assembler:
         else:
             callees = [self.module.functions[name] for name in self._through_pointer(function, ins)]
         caller, framed = self.frames.get(function.name), callees[:1] and callees[0].name in self.frames
-        arguments, results = _lists(ins)
+        arguments, results = lists(ins)
         if callees:
-            block.body += self._pass(function, callees[0], arguments, to_callee=True)
+            block.body += self._arguments.passed(function, callees[0], arguments, to_callee=True)
         if caller is not None and framed:
             save = stack.Save(caller, block, following)
             self.saves.append(save)
@@ -299,7 +269,7 @@ class Assembler:
             register = Register(self.return_register(callee.name))
             block.body.append(make("mov", "u32", register, Integer(number)))
         if callees:
-            following.body += self._pass(function, callees[0], results, to_callee=False)
+            following.body += self._arguments.passed(function, callees[0], results, to_callee=False)
         if isinstance(target, Symbol):
             block.end = Jump((self.entries[callees[0].name],))
         else:
@@ -336,74 +306,11 @@ class Assembler:
 
     # ---- arguments and results
 
-    def _pass(
-        self, function: Function, callee: Function, given: tuple[Operand, ...], *, to_callee: bool
-    ) -> list[Instruction]:
-        """Copy arguments to the callee's parameters, or its results to the caller's variables."""
-        formals = callee.parameters if to_callee else callee.returns
-        frame = self.frames.get(callee.name)
-        found: list[Instruction] = []
-        for formal, actual in zip(formals, given, strict=False):
-            theirs: Operand = Symbol(self._name(callee, formal.name))
-            if formal.space == "reg":
-                register = Register(theirs.name)
-                pair = (register, actual) if to_callee else (actual, register)
-                found.append(make("mov", f"b{8 * formal.size}", *pair))
-                continue
-            if frame is not None:
-                theirs = Address(Register(SP), frame.offsets[formal.name])
-            mine = self._variable(function, actual)
-            source, target = (mine, theirs) if to_callee else (theirs, mine)
-            found += stack.copy(target, source, formal, self.program.registers)
-        return found
-
-    def _variable(self, function: Function, operand: Operand) -> Operand:
-        if not isinstance(operand, Symbol):
-            raise PtxError(f"argument {operand} of a call is no variable", function.line)
-        frame = self.frames.get(function.name)
-        symbol = Symbol(self._name(function, operand.name), operand.offset)
-        return symbol if frame is None else frame.place(symbol)
-
-    def _system_call(self, function: Function, ins: Instruction, name: str) -> list[Instruction]:
-        """Do what the system provides: arguments are read, and the result stored, as the callee would."""
-        arguments, results = _lists(ins)
-        found: list[Instruction] = []
-        operands: list[Operand] = []
-        declared = self.module.functions[name]
-        for number, (formal, actual) in enumerate(zip(declared.parameters, arguments, strict=False)):
-            register = Register(f"%system.{number}.{8 * formal.size}")
-            self.program.registers[register.name] = f"b{8 * formal.size}"
-            address = stack.address(self._variable(function, actual))
-            found.append(make("ld", f"local.b{8 * formal.size}", register, address))
-            operands.append(register)
-        if not results:
-            return [*found, replace(make(SYSTEM[name], "", *operands), line=ins.line)]
-        size = declared.returns[0].size
-        result = Register(f"%system.result.{8 * size}")
-        self.program.registers[result.name] = f"b{8 * size}"
-        call = replace(make(SYSTEM[name], "", result, *operands), line=ins.line)
-        store = make("st", f"local.b{8 * size}", stack.address(self._variable(function, results[0])), result)
-        return [*found, call, store]
-
 
 def _fits(function: Function, prototype: Prototype) -> bool:
     """Tell whether a function has the parameters and results of a prototype, as far as their places tell."""
     pairs = ((function.parameters, prototype.parameters), (function.returns, prototype.returns))
     return all([v.size for v in mine] == [v.size for v in theirs] for mine, theirs in pairs)
-
-
-def _call_target(ins: Instruction) -> Operand:
-    """Answer what a call calls: a symbol or a register."""
-    return next(one for one in ins.operands if not isinstance(one, Vector))
-
-
-def _lists(ins: Instruction) -> tuple[tuple[Operand, ...], tuple[Operand, ...]]:
-    """Answer (arguments, results) of a call; a result list stands before the target."""
-    at = ins.operands.index(_call_target(ins))
-    before, after = ins.operands[:at], ins.operands[at + 1 :]
-    results = before[0].elements if before and isinstance(before[0], Vector) else ()
-    arguments = after[0].elements if after and isinstance(after[0], Vector) else ()
-    return arguments, results
 
 
 def assemble(module: Module, kernel: Function, taken: Sequence[str] | None = None) -> Program:
