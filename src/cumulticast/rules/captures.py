@@ -1,7 +1,8 @@
 """MC1251 to MC1299: stream capture."""
 
 from .book import rule
-from .source import Document, Transcript
+from .graph_calls import recorded
+from .source import Document
 from .status import Status
 
 _STREAM_WORK = (
@@ -19,10 +20,6 @@ _QUESTIONS = ("cuStreamQuery", "cuStreamSynchronize", "cuEventQuery", "cuEventSy
 _BEGIN = ("cuStreamBeginCapture_v2", "cuStreamBeginCaptureToGraph")
 
 
-def _recorded(group: str, step: str) -> Transcript:
-    return Transcript(group, step, recording="graphs")
-
-
 @rule(
     "MC1251",
     "a capturing stream is given only what a graph can hold",
@@ -31,11 +28,11 @@ def _recorded(group: str, step: str) -> Transcript:
     evidence="recorded",
     source=(
         Document("CUresult.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation is not permitted when the stream is"),
-        _recorded("capture_work", "query"),
-        _recorded("capture_work", "synchronize"),
-        _recorded("capture_work", "callback"),
-        _recorded("capture_work", "graph"),
-        _recorded("capture_begin", "begin.null"),
+        recorded("capture_work", "query"),
+        recorded("capture_work", "synchronize"),
+        recorded("capture_work", "callback"),
+        recorded("capture_work", "graph"),
+        recorded("capture_begin", "begin.null"),
     ),
 )
 def work_capturable(what: str, capturing: bool) -> str | None:
@@ -60,9 +57,9 @@ def work_capturable(what: str, capturing: bool) -> str | None:
     evidence="recorded",
     source=(
         Document("cuThreadExchangeStreamCaptureMode", "this thread is prohibited from potentially unsafe API calls"),
-        _recorded("capture_beside", "0.alloc"),
-        _recorded("capture_beside", "1.event_query"),
-        _recorded("capture_threads", "0.0.alloc"),
+        recorded("capture_beside", "0.alloc"),
+        recorded("capture_beside", "1.event_query"),
+        recorded("capture_threads", "0.0.alloc"),
     ),
 )
 def call_safe(thread: str, forbidden: bool) -> str | None:
@@ -87,7 +84,7 @@ def call_safe(thread: str, forbidden: bool) -> str | None:
     evidence="recorded",
     source=(
         Document("cuStreamBeginCapture", "may only be initiated if the stream is not already in capture mode"),
-        _recorded("capture_begin", "begin.twice"),
+        recorded("capture_begin", "begin.twice"),
     ),
 )
 def capture_single(stream: int, capturing: bool) -> str | None:
@@ -109,8 +106,8 @@ def capture_single(stream: int, capturing: bool) -> str | None:
     evidence="recorded",
     source=(
         Document("cuStreamUpdateCaptureDependencies", "CUDA_ERROR_ILLEGAL_STATE` if the stream is not"),
-        _recorded("capture_begin", "end.never"),
-        _recorded("capture_begin", "update.never"),
+        recorded("capture_begin", "end.never"),
+        recorded("capture_begin", "update.never"),
     ),
 )
 def capture_begun(stream: int, capturing: bool) -> str | None:
@@ -132,8 +129,8 @@ def capture_begun(stream: int, capturing: bool) -> str | None:
     evidence="recorded",
     source=(
         Document("CUresult.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "has been invalidated due to a previous error"),
-        _recorded("capture_forks", "isolation.kernel"),
-        _recorded("capture_work", "query.end"),
+        recorded("capture_forks", "isolation.kernel"),
+        recorded("capture_work", "query.end"),
     ),
 )
 def capture_unbroken(capture: int, invalidated: bool) -> str | None:
@@ -155,7 +152,7 @@ def capture_unbroken(capture: int, invalidated: bool) -> str | None:
     evidence="recorded",
     source=(
         Document("CUresult.CUDA_ERROR_STREAM_CAPTURE_MERGE", "have resulted in a merge of"),
-        _recorded("capture_forks", "merge.wait"),
+        recorded("capture_forks", "merge.wait"),
     ),
 )
 def captures_apart(own: int, other: int) -> str | None:
@@ -179,7 +176,7 @@ def captures_apart(own: int, other: int) -> str | None:
     evidence="recorded",
     source=(
         Document("CUresult.CUDA_ERROR_STREAM_CAPTURE_UNMATCHED", "the capture was not initiated in this stream"),
-        _recorded("capture_forks", "unmatched.end"),
+        recorded("capture_forks", "unmatched.end"),
     ),
 )
 def capture_matched(stream: int, origin: int) -> str | None:
@@ -202,7 +199,7 @@ def capture_matched(stream: int, origin: int) -> str | None:
     evidence="recorded",
     source=(
         Document("CUresult.CUDA_ERROR_STREAM_CAPTURE_UNJOINED", "contains a fork that was not joined"),
-        _recorded("capture_forks", "unjoined.end"),
+        recorded("capture_forks", "unjoined.end"),
     ),
 )
 def capture_joined(streams: int) -> str | None:
@@ -224,7 +221,7 @@ def capture_joined(streams: int) -> str | None:
     evidence="recorded",
     source=(
         Document("CUresult.CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "dependency would have been created which"),
-        _recorded("capture_forks", "isolation.wait"),
+        recorded("capture_forks", "isolation.wait"),
     ),
 )
 def capture_isolated(event: int, captured: bool) -> str | None:
@@ -249,10 +246,10 @@ def capture_isolated(event: int, captured: bool) -> str | None:
     evidence="recorded",
     source=(
         Document("cuStreamIsCapturing", "while a blocking stream in the same context is capturing"),
-        _recorded("capture_blocking", "htod"),
-        _recorded("capture_blocking", "kernel.legacy"),
-        _recorded("capture_blocking", "capturing.legacy"),
-        _recorded("capture_forks", "legacy.wait"),
+        recorded("capture_blocking", "htod"),
+        recorded("capture_blocking", "kernel.legacy"),
+        recorded("capture_blocking", "capturing.legacy"),
+        recorded("capture_forks", "legacy.wait"),
     ),
 )  # fmt: skip
 def legacy_apart(capturing: bool) -> str | None:
@@ -279,7 +276,7 @@ def legacy_apart(capturing: bool) -> str | None:
     evidence="recorded",
     source=(
         Document("CUresult.CUDA_ERROR_CAPTURED_EVENT", "operation is not permitted on an event which"),
-        _recorded("capture_forks", "captured.query"),
+        recorded("capture_forks", "captured.query"),
     ),
 )
 def event_uncaptured(event: int, captured: bool) -> str | None:
@@ -301,7 +298,7 @@ def event_uncaptured(event: int, captured: bool) -> str | None:
     evidence="recorded",
     source=(
         Document("CUresult.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", "in a different thread"),
-        _recorded("capture_threads", "1.0.end"),
+        recorded("capture_threads", "1.0.end"),
     ),
 )
 def capture_thread(same: bool, relaxed: bool) -> str | None:
@@ -321,7 +318,7 @@ def capture_thread(same: bool, relaxed: bool) -> str | None:
     calls=(*_BEGIN, "cuThreadExchangeStreamCaptureMode"),
     status=Status.INVALID_VALUE,
     evidence="recorded",
-    source=_recorded("capture_begin", "begin.mode3"),
+    source=recorded("capture_begin", "begin.mode3"),
 )
 def capture_mode(mode: int) -> str | None:
     """Use GLOBAL (0), THREAD_LOCAL (1) or RELAXED (2).
@@ -341,9 +338,9 @@ def capture_mode(mode: int) -> str | None:
     status=Status.INVALID_VALUE,
     evidence="recorded",
     source=(
-        _recorded("capture_forks", "stale.query"),
-        _recorded("capture_forks", "stale.wait"),
-        _recorded("capture_forks", "captured.synchronize"),
+        recorded("capture_forks", "stale.query"),
+        recorded("capture_forks", "stale.wait"),
+        recorded("capture_forks", "captured.synchronize"),
     ),
 )
 def event_current(event: int, lasting: bool) -> str | None:
@@ -365,7 +362,7 @@ def event_current(event: int, lasting: bool) -> str | None:
     evidence="recorded",
     source=(
         Document("cuStreamUpdateCaptureDependencies", "Valid flags are"),
-        _recorded("capture_begin", "update.flags"),
+        recorded("capture_begin", "update.flags"),
     ),
 )
 def update_flags(flags: int) -> str | None:

@@ -19,4 +19,5 @@ ENABLED = ("cuGraphNodeSetEnabled", "cuGraphNodeGetEnabled")
 
 
 def recorded(group: str, step: str) -> Transcript:
+    """Name a step of the recording of graphs and captures."""
     return Transcript(group, step, recording="graphs")

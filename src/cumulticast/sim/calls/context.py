@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cumulticast.rules import Refused, Status, contexts
+from cumulticast.rules import Refused, Status, contexts, peer_access
 from cumulticast.sim.contexts import Context, Primary
 from cumulticast.sim.entry import entry
 from cumulticast.sim.lookup import device_of
@@ -178,11 +178,11 @@ def ctx_get_current(process: Process, thread: int) -> int:
 def ctx_enable_peer_access(process: Process, thread: int, peer: int, flags: int) -> None:
     """Let the current context touch the allocations of another device's context."""
     judge = process.driver.judge
-    judge(contexts.peer_flags, flags)
+    judge(peer_access.peer_flags, flags)
     context, other = peers(process, thread, peer)
     possible = context.ordinal != other.ordinal and process.machine.peer_access != "none"
-    judge(contexts.peer_possible, context.ordinal, other.ordinal, possible)
-    judge(contexts.peer_once, peer, peer in context.peers)
+    judge(peer_access.peer_possible, context.ordinal, other.ordinal, possible)
+    judge(peer_access.peer_once, peer, peer in context.peers)
     context.peers.add(peer)
     process.reach.changed()
 
@@ -191,7 +191,7 @@ def ctx_enable_peer_access(process: Process, thread: int, peer: int, flags: int)
 def ctx_disable_peer_access(process: Process, thread: int, peer: int) -> None:
     """Take the access away."""
     context, _ = peers(process, thread, peer)
-    process.driver.judge(contexts.peer_enabled, peer, peer in context.peers)
+    process.driver.judge(peer_access.peer_enabled, peer, peer in context.peers)
     process.moves.settle()
     context.peers.remove(peer)
     process.reach.changed()
@@ -201,8 +201,8 @@ def peers(process: Process, thread: int, peer: int) -> tuple[Context, Context]:
     """Answer the current context and the named one."""
     context, other = process.contexts.current(thread), process.contexts.find(peer)
     current = 0 if context is None else context.value
-    process.driver.judge(contexts.peer_contexts, current, peer, other is not None)
-    process.driver.judge(contexts.peer_is_other, current, peer)
+    process.driver.judge(peer_access.peer_contexts, current, peer, other is not None)
+    process.driver.judge(peer_access.peer_is_other, current, peer)
     assert context is not None
     assert other is not None
     return context, other

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cumulticast.rules import Refused, Status, contexts, general
+from cumulticast.rules import Refused, Status, general, host_memory
 from cumulticast.sim import native
 from cumulticast.sim.blocks import Block
 from cumulticast.sim.contexts import Context
@@ -37,7 +37,7 @@ def mem_free_host(process: Process, thread: int, p: int) -> None:
     if not p:
         return
     block = process.heap.beginning_at(p)
-    process.driver.judge(contexts.host_allocated, p, block is not None and block.origin == "cuMemAllocHost")
+    process.driver.judge(host_memory.host_allocated, p, block is not None and block.origin == "cuMemAllocHost")
     assert block is not None
     assert block.context is not None
     await_context(process, thread, block.context)
@@ -86,7 +86,7 @@ def check_registration(process: Process, p: int, size: int, flags: int) -> None:
     if process.space.mappings.within(p, size):
         raise Refused(Status.INVALID_VALUE, None, f"[{p:#x}, {p + size:#x}) holds mapped device memory")
     for other in process.heap.blocks.within(p, size)[:1]:
-        process.driver.judge(contexts.host_registered_once, p, size, other.base, other.size)
+        process.driver.judge(host_memory.host_registered_once, p, size, other.base, other.size)
     if p + size > 1 << 64 or not (native.readable if flags & READ_ONLY else native.writable)(p, size):
         raise Refused(Status.INVALID_VALUE, None, f"[{p:#x}, {p + size:#x}) is not memory of this process")
 
@@ -95,10 +95,10 @@ def check_registration(process: Process, p: int, size: int, flags: int) -> None:
 def mem_host_unregister(process: Process, context: Context, thread: int, p: int) -> None:
     """Undo a registration, named by its beginning, after all work of its context."""
     block = process.heap.at(p)
-    process.driver.judge(contexts.host_registered, p, block is not None)
+    process.driver.judge(host_memory.host_registered, p, block is not None)
     assert block is not None
     known = block.origin == "cuMemHostRegister" and block.base == p
-    process.driver.judge(contexts.host_allocated, p, known)
+    process.driver.judge(host_memory.host_allocated, p, known)
     assert block.context is not None
     await_context(process, thread, block.context)
     process.heap.forget_pages(block)
