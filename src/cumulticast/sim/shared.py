@@ -18,9 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import gc
 import json
-import mmap
 import os
 import shutil
 import sqlite3
@@ -29,19 +27,19 @@ import time
 from pathlib import Path
 
 from cumulticast.sim import native, room
+from cumulticast.sim.books import WORDS, Transaction, map_words, write_books
 from cumulticast.sim.detached import Place
 from cumulticast.sim.handles import Kind
 from cumulticast.sim.lives import OWNER, Lives
 from cumulticast.sim.machine import Machine, load
 from cumulticast.sim.rights import WorldError, check, check_directory, read_values, room_text
-from cumulticast.sim.schema import KINDS, TABLES, TABLES_SQL, VERSION
+from cumulticast.sim.schema import KINDS, TABLES, VERSION
 from cumulticast.sim.turns import Turns
 
 PREFIX = "cumulticast-"
 # Each library that a world has links to, and its names: what programs are linked to, and what some open by name.
 LIBRARIES = {"libcuda": ("libcuda.so.1", "libcuda.so"), "libnvml": ("libnvidia-ml.so.1", "libnvidia-ml.so")}
 LINKS = tuple(name for names in LIBRARIES.values() for name in names)
-WORDS = 1 << 16
 FAULTS_WORD = 0  # how often the faults changed
 ENTERED_WORD = 1  # how many processes ever entered
 OBJECT_WORDS = 2  # where the objects' words begin
@@ -58,57 +56,6 @@ def usual_root() -> Path:
     """Answer the directory in which worlds are made when nobody says where."""
     shm = Path("/dev/shm")
     return shm if shm.is_dir() and os.access(shm, os.W_OK) else Path(tempfile.gettempdir())
-
-
-class Transaction:
-    """``with world.transaction() as db``: all of it, or nothing.
-
-    Nothing is collected meanwhile: destructors of garbage may call the driver. Within a call the door sees to that
-    (python.c), but pictures are taken outside of one.
-    """
-
-    __slots__ = ("_collects", "_connection", "_turns")
-
-    def __init__(self, connection: sqlite3.Connection, turns: Turns) -> None:
-        self._connection = connection
-        self._turns = turns
-        self._collects = gc.isenabled()
-
-    def __enter__(self) -> sqlite3.Connection:
-        gc.disable()
-        try:
-            return self._begin()
-        except BaseException:
-            self._collect_again()
-            raise
-
-    def _begin(self) -> sqlite3.Connection:
-        self._turns.__enter__()
-        try:
-            self._connection.execute("begin immediate")
-        except BaseException:  # a signal handler's, too, when it has begun already
-            self._undo()
-            self._turns.__exit__()
-            raise
-        return self._connection
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            self._connection.execute("rollback" if kind else "commit")
-        except BaseException:  # a full file system can refuse the commit, and a signal handler come before it
-            self._undo()
-            raise
-        finally:
-            self._turns.__exit__()
-            self._collect_again()
-
-    def _collect_again(self) -> None:
-        if self._collects:
-            gc.enable()
-
-    def _undo(self) -> None:
-        if self._connection.in_transaction:
-            self._connection.execute("rollback")
 
 
 class World:
@@ -129,7 +76,7 @@ class World:
         self._connection = self._connect()
         if owned:
             room.set_aside_log(path)
-        self._words = self._map_words()
+        self._words = map_words(self.path)
         self._words_address = native.address_of(self._words)
         self._faults: tuple[int, dict[str, float]] = (-1, {})
         self.identity = int(self.value("identity"))
@@ -173,25 +120,11 @@ class World:
                 "identity": int.from_bytes(os.urandom(8), "little") >> 2,
                 "began": time.time(),
             }
-            cls._open_books(path, machine, values)
+            write_books(path, machine, values)
             return cls(path, machine, lives, owned=True)
         except BaseException:
             lives.close()
             raise
-
-    @staticmethod
-    def _open_books(path: Path, machine: Machine, values: dict[str, int | float | str]) -> None:
-        connection = sqlite3.connect(path / "world.db", isolation_level=None)
-        try:
-            connection.executescript(f"pragma journal_mode=off; pragma synchronous=off; begin; {TABLES_SQL}")
-            connection.executemany("insert into world values(?, ?)", values.items())
-            totals = [(index, machine.total_memory) for index in range(machine.device_count)]
-            connection.executemany("insert into device(id, total) values(?, ?)", totals)
-            connection.execute("commit")
-            room.set_aside_pages(connection)
-            connection.execute("pragma journal_mode=wal")
-        finally:
-            connection.close()
 
     @classmethod
     def open(cls, path: Path) -> World:
@@ -228,17 +161,6 @@ class World:
         for pragma in ("synchronous=off", f"wal_autocheckpoint={room.LOG_PAGES}", "busy_timeout=30000"):
             connection.execute(f"pragma {pragma}")
         return connection
-
-    def _map_words(self) -> mmap.mmap:
-        fd = os.open(self.path / "words", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-        try:
-            if os.fstat(fd).st_size != WORDS * 4:
-                raise ValueError(f"{self.path / 'words'} has {os.fstat(fd).st_size} bytes, not {WORDS * 4}")
-            return mmap.mmap(fd, WORDS * 4)
-        finally:
-            os.close(fd)
-
-    # ---- reading and changing
 
     def transaction(self) -> Transaction:
         """Hold the world's one write lock; commit at the end, roll back on any exception."""
