@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,12 @@ import pytest
 from answers import ok
 from cumulticast.sim.driver import Driver
 from cumulticast.testing import CudaMachine
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C arrive, as at a terminal: a shell starts what runs in its background with SIGINT ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
