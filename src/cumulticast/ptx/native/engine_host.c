@@ -5,12 +5,15 @@
 typedef void host_function(void *data);
 typedef void callback_function(void *stream, int status, void *data);
 
-/* Call the function, without the engine's lock. */
+/* Call the function, without the engine's lock: a worker may fail the context at this very moment. */
 static void call(struct op *op)
 {
-    if (op->kind == HOST) ((host_function *)op->host.function)(op->host.data);
-    else
-        ((callback_function *)op->host.function)(op->host.handle, (int)op->context->head.faulted, op->host.data);
+    if (op->kind == HOST) {
+        ((host_function *)op->host.function)(op->host.data);
+        return;
+    }
+    uint32_t status = __atomic_load_n(&op->context->head.faulted, __ATOMIC_ACQUIRE);
+    ((callback_function *)op->host.function)(op->host.handle, (int)status, op->host.data);
 }
 
 static uint32_t status_of(const struct context *context)
