@@ -1,0 +1,1 @@
+"""Which arrays go where in which multicast objects: pure arithmetic, with neither a driver nor arrays."""
