@@ -8,6 +8,7 @@ How the house is laid out:
     driver.py     drop-in for cuda.bindings._v2.driver whose errors say why
     multimem.py   store, load_reduce and reduce through a multicast address, with numpy arrays
     why/          from logs, statuses, calls to a cause, its evidence and a remedy: `cumulticast.explain`
+    layout/       which arrays go where in which multicast objects: `cumulticast.plan`
     doctor/       whether multicast can work on the machine at hand, and if not, why
     launch.py     start a program on a machine; ranks.py: start many
     testing/      pytest fixtures for your own tests
@@ -20,13 +21,17 @@ numpy nor CUDA.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cumulticast.layout import Existing, Plan, Request, plan
     from cumulticast.why import Diagnosis, explain
 
-__all__ = ["Diagnosis", "__version__", "explain"]
+__all__ = ["Diagnosis", "Existing", "Plan", "Request", "__version__", "explain", "plan"]
 
 __version__ = "0.1.0"
 
-_LATE = {"Diagnosis": "cumulticast.why", "explain": "cumulticast.why"}
+_LATE = {
+    **dict.fromkeys(("Diagnosis", "explain"), "cumulticast.why"),
+    **dict.fromkeys(("Existing", "Plan", "Request", "plan"), "cumulticast.layout"),
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from cumulticast.layout.first_fit import FirstFit, nearest_power
+from cumulticast.layout.first_fit import FirstFit
+from cumulticast.layout.sizes import nearest_power
 
 SIZE = 2000
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "machines": "list the simulated machines, or describe one",
     "ps": "show who is on the simulated machines that run now, and who waits for whom",
     "explain": "say what happened in logs, or what a status, a call or a rule means",
+    "plan": "lay arrays out in multicast objects: which go where, what is wasted, whether it fits",
     "doctor": "say whether multicast can work on this machine, and if not, why",
 }
 

@@ -7,6 +7,7 @@ allocate in the same order agree on every offset without a word exchanged.
 from bisect import bisect_left
 
 from cumulticast.layout.holes import Holes
+from cumulticast.layout.sizes import nearest_power
 
 
 class FirstFit:
@@ -95,11 +96,3 @@ class FirstFit:
             return "nothing is"
         place = bisect_left(live, offset)
         return f"the nearest is {min(live[max(place - 1, 0) : place + 1], key=lambda other: abs(other - offset))}"
-
-
-def nearest_power(value: int) -> int:
-    """Return the power of two that is nearest to `value`, the greater one of two as near; at least 1."""
-    if value < 1:
-        return 1
-    below = 1 << (value.bit_length() - 1)
-    return below if value - below < 2 * below - value else 2 * below
