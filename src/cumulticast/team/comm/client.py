@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from cumulticast.team.comm.channel import left
 from cumulticast.team.comm.checks import check_part, check_split
@@ -59,14 +58,17 @@ class HubComm:
             Another thread is in an exchange of this comm.
         """
         check_part(payload, label, timeout)
-        with self._my_turn(label):
-            if self._ended:
-                raise CommError(self._ended.culprits, self._ended.label)
-            answer = self._membership.exchange(self._box, self._sequence, label, payload, timeout)
-            self._sequence += 1
-            if answer is None:
-                raise self._failed(label)
-            return answer
+        if not self._turn.acquire(blocking=False):
+            raise RuntimeError(f"exchange {label!r}: another thread is in one of this comm; give each thread a split")
+        try:
+            return self._exchange(payload, label, timeout)
+        except CommError:
+            raise
+        except BaseException as error:
+            self.close(f"{type(error).__name__} at {label!r}")
+            raise
+        finally:
+            self._turn.release()
 
     def split(self, ranks: Sequence[int]) -> HubComm:
         """Make a comm of some of the ranks; see `Comm.split`. It works, too, when this comm is over.
@@ -87,22 +89,17 @@ class HubComm:
         self._ended = self._ended or CommError({self.rank: left(reason)}, "close")
         self._membership.leave(self._box, reason)
 
+    def _exchange(self, payload: bytes, label: str, timeout: float) -> list[bytes]:
+        if self._ended:
+            raise CommError(self._ended.culprits, self._ended.label)
+        answer = self._membership.exchange(self._box, self._sequence, label, payload, timeout)
+        self._sequence += 1
+        if answer is None:
+            raise self._failed(label)
+        return answer
+
     def _failed(self, label: str) -> CommError:
         failure = self._box.failure
         assert failure
         self._ended = CommError(failure.culprits, failure.label or label)
         return self._ended
-
-    @contextmanager
-    def _my_turn(self, label: str) -> Generator[None, None, None]:
-        if not self._turn.acquire(blocking=False):
-            raise RuntimeError(f"exchange {label!r}: another thread is in one of this comm; give each thread a split")
-        try:
-            yield
-        except CommError:
-            raise
-        except BaseException as error:
-            self.close(f"{type(error).__name__} at {label!r}")
-            raise
-        finally:
-            self._turn.release()

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 MAGIC = b"cuMc"
 VERSION = 1
+ENCODER = json.JSONEncoder(separators=(",", ":"))
 PREFIX = struct.Struct(">4sII")  # magic, bytes of the header, bytes of the payload
 HEADER_LIMIT = 1 << 16
 PART_LIMIT = 1 << 22  # what one rank brings to an exchange
@@ -79,7 +80,7 @@ class Frame:
 
     def encode(self) -> bytes:
         """Answer the bytes to send."""
-        header = json.dumps(self.header, separators=(",", ":")).encode()
+        header = ENCODER.encode(self.header).encode()
         return PREFIX.pack(MAGIC, len(header), len(self.payload)) + header + self.payload
 
 
@@ -127,7 +128,7 @@ class FrameReader:
 
 def _parsed(header: bytearray) -> dict[str, Any]:
     try:
-        value = json.loads(header)
+        value = json.loads(str(header, "utf-8"))
     except (ValueError, RecursionError) as error:
         raise FrameError(f"a header that is no JSON: {error}") from error
     if not isinstance(value, dict):

@@ -109,6 +109,7 @@ class Hub:
         for peer in [peer for peer in self._peers if peer.who is None and peer.greet_by <= now]:
             self._drop(peer)
         self._bury()
+        self._reception.tidy()
         if self._deaf_until is not None and self._deaf_until <= now:
             self._listen()
 
@@ -178,7 +179,8 @@ class Hub:
     def _deliver(self, peer: Peer, message: bytes) -> None:
         try:
             peer.send(message)
-            self._watch(peer)
+            if peer.unsent:
+                self._watch(peer)
         except PeerLost as error:
             self._lost.append((peer, str(error)))
 
@@ -197,7 +199,6 @@ class Hub:
                 self._drop(peer)
                 if peer.session:
                     peer.session.lose(peer, what)
-        self._reception.tidy()
 
     def _drop(self, peer: Peer) -> None:
         self._peers.discard(peer)

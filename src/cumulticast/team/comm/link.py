@@ -34,6 +34,8 @@ class Link:
         close_on_fork(sock)
         self.lost = False
         self._sock = sock
+        self._poll = select.poll()
+        self._poll.register(sock, select.POLLIN)
         self._take = take
         self._reader = reader
         self._turns = threading.Condition()  # who reads; guards what `take` notes down, too
@@ -81,14 +83,6 @@ class Link:
                 self._reading = True
             self._read(left)
 
-    def poll(self) -> None:
-        """Read what has come already."""
-        with self._turns:
-            if self._reading or self.lost:
-                return
-            self._reading = True
-        self._read(0.0)
-
     def close(self) -> None:
         """End the connection once the hub has heard what was sent: unread bytes would make the end an error to it."""
         deadline = time.monotonic() + GOODBYE
@@ -100,7 +94,7 @@ class Link:
     def _read(self, seconds: float) -> None:
         """Read once, as the one thread that does, and give the turn to another."""
         try:
-            if _ready(self._sock, select.POLLIN, seconds):
+            if self._poll.poll(seconds * 1000):
                 self._receive()
         finally:
             with self._turns:
@@ -126,14 +120,8 @@ class Link:
         except BLOCKED:
             _ready(self._sock, select.POLLOUT, deadline - time.monotonic())
         except OSError:
-            self._drain()
-            self.lost = True
+            self.wait(lambda: False, deadline)  # the last words of a hub that is gone
         return 0
-
-    def _drain(self) -> None:
-        """Read the last words of a hub that is gone."""
-        while not self.lost and _ready(self._sock, select.POLLIN, 0.0):
-            self.poll()
 
     def _end(self) -> None:
         self.lost = True

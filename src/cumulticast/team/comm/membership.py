@@ -97,10 +97,9 @@ class Membership:
         label, payload, timeout
             As of `Comm.exchange`.
         """
-        self._link.poll()
         deadline = time.monotonic() + timeout + MARGIN
         header = {"do": "part", "channel": box.number, "sequence": sequence, "label": label, "limit": timeout}
-        if not box.failure and not self._link.send(Frame(header, payload), deadline):
+        if not (box.failure or self._link.send(Frame(header, payload), deadline) or box.failure):
             self._give_up(box)
         return self._await(box, sequence, deadline)
 

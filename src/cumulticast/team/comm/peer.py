@@ -102,19 +102,21 @@ class Peer:
 
     def send(self, message: bytes) -> None:
         """Send what the connection takes now, keep the rest; PeerLost when it is over."""
-        self._unsent += message
-        self.flush()
+        sent = 0 if self._unsent else self._send(message)
+        if sent < len(message):
+            self._unsent += message[sent:]
 
     def flush(self) -> None:
         """Send more of what is left; PeerLost when the connection is over."""
-        while self._unsent:
-            try:
-                sent = self.sock.send(self._unsent)
-            except BLOCKED:
-                return
-            except OSError as error:
-                raise PeerLost(_how(error)) from error
-            del self._unsent[:sent]
+        del self._unsent[: self._send(self._unsent)]
+
+    def _send(self, message: bytes | bytearray) -> int:
+        try:
+            return self.sock.send(message)
+        except BLOCKED:
+            return 0
+        except OSError as error:
+            raise PeerLost(_how(error)) from error
 
 
 def _how(error: OSError) -> str:

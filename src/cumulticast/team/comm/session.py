@@ -185,10 +185,12 @@ class Session:
         """Send a result to all members; to the hub's own process last, so that its end cannot keep it from others."""
         body = b"".join(result.payloads) if isinstance(result, Answer) else b""
         peers = [self.peers[rank] for rank in channel.members if rank in self.peers]
+        messages: dict[int, bytes] = {}  # mostly, a channel has the same number on all ranks
         for peer in sorted(peers, key=lambda one: one.own):
-            for number, key in peer.channels.items():
-                if key == channel.key:
-                    self._deliver(peer, Frame(_header(number, result), body).encode())
+            for number in [number for number, key in peer.channels.items() if key == channel.key]:
+                if number not in messages:
+                    messages[number] = Frame(_header(number, result), body).encode()
+                self._deliver(peer, messages[number])
 
     def _forget(self, channel: Channel) -> None:
         """Drop a channel that no rank is in and none can still come to."""
