@@ -31,12 +31,12 @@ class Bin:
 class Rooms(Protocol):
     """Which open bin an array goes to."""
 
-    def find(self, nbytes: int) -> int | None:
+    def find(self, nbytes: int, alignment: int) -> int | None:
         """Return a bin with room for it."""
         ...
 
-    def put(self, number: int, room: int) -> None:
-        """Set the room of a bin, old or new."""
+    def put(self, number: int, end: int, size: int) -> None:
+        """Set where the arrays of a bin end, and where the bin does; a new bin has the next number."""
         ...
 
 
@@ -46,28 +46,35 @@ class FirstRoom:
     def __init__(self) -> None:
         self._width = 1
         self._tree = [-1, -1]
+        self._ends: list[int] = []
 
-    def find(self, nbytes: int) -> int | None:
-        """Return the lowest bin with room for `nbytes`, or None."""
+    def find(self, nbytes: int, alignment: int) -> int | None:
+        """Return the lowest bin with room for `nbytes` behind what alignment skips, or None."""
         tree, node = self._tree, 1
         if tree[1] < nbytes:
             return None
-        while node < self._width:
-            node *= 2
-            if tree[node] < nbytes:
-                node += 1
-        return node - self._width
+        while True:
+            while node < self._width:
+                node *= 2
+                if tree[node] < nbytes:
+                    node += 1
+            if -self._ends[node - self._width] % alignment + nbytes <= tree[node]:
+                return node - self._width
+            while node > 1 and (node & 1 or tree[node + 1] < nbytes):  # to the next with as much room, to the right
+                node //= 2
+            if node == 1:
+                return None
+            node += 1
 
-    def put(self, number: int, room: int) -> None:
-        """Set the room of a bin; a new one has the next number."""
+    def put(self, number: int, end: int, size: int) -> None:
+        """Set the end and size of a bin."""
+        if number == len(self._ends):
+            self._ends.append(end)
+        self._ends[number] = end
         while number >= self._width:
-            leaves = self._tree[self._width :]
-            self._width *= 2
-            self._tree = [-1] * self._width + leaves + [-1] * len(leaves)
-            for node in range(self._width - 1, 0, -1):
-                self._tree[node] = max(self._tree[2 * node], self._tree[2 * node + 1])
+            self._grow()
         tree, node = self._tree, self._width + number
-        tree[node] = room
+        tree[node] = size - end
         while node > 1:
             most = max(tree[node], tree[node ^ 1])
             node //= 2
@@ -75,37 +82,44 @@ class FirstRoom:
                 return
             tree[node] = most
 
+    def _grow(self) -> None:
+        leaves = self._tree[self._width :]
+        self._width *= 2
+        self._tree = [-1] * self._width + leaves + [-1] * len(leaves)
+        for node in range(self._width - 1, 0, -1):
+            self._tree[node] = max(self._tree[2 * node], self._tree[2 * node + 1])
+
 
 class TightestRoom:
-    """The bin that is left with the least room."""
+    """The bin that is left with the least room, counted from the coarsest alignment on: right for every array."""
 
-    def __init__(self) -> None:
+    def __init__(self, alignment: int) -> None:
+        self._step = alignment
         self._sorted: list[tuple[int, int]] = []
         self._room: dict[int, int] = {}
 
-    def find(self, nbytes: int) -> int | None:
+    def find(self, nbytes: int, alignment: int) -> int | None:
         """Return the bin with the least room that holds `nbytes`, or None."""
         place = bisect_left(self._sorted, (nbytes, -1))
         return self._sorted[place][1] if place < len(self._sorted) else None
 
-    def put(self, number: int, room: int) -> None:
-        """Set the room of a bin."""
+    def put(self, number: int, end: int, size: int) -> None:
+        """Set the end and size of a bin."""
         if number in self._room:
             del self._sorted[bisect_left(self._sorted, (self._room[number], number))]
-        self._room[number] = room
+        room = self._room[number] = size - up(end, self._step)
         insort(self._sorted, (room, number))
 
 
 def decreasing(items: Sequence[Item], capacity: Capacity, rooms: Rooms) -> list[Bin]:
     """Place items by descending size into the bin that `rooms` names, or a new one. An item too large gets its own."""
-    step = max((alignment for _, alignment in items), default=1)  # room is counted from there: right for every item
     order = sorted(range(len(items)), key=lambda number: -items[number][0])
     places: list[list[tuple[int, int]]] = []
     sizes: list[int] = []
     ends: list[int] = []
     for number in order:
         nbytes, alignment = items[number]
-        found = rooms.find(nbytes)
+        found = rooms.find(nbytes, alignment)
         if found is None:
             found = len(places)
             places.append([])
@@ -114,7 +128,7 @@ def decreasing(items: Sequence[Item], capacity: Capacity, rooms: Rooms) -> list[
         offset = -(-ends[found] // alignment) * alignment
         places[found].append((number, offset))
         end = ends[found] = offset + nbytes
-        rooms.put(found, sizes[found] + -end // step * step)
+        rooms.put(found, end, sizes[found])
     return [Bin(tuple(inside), end) for inside, end in zip(places, ends, strict=True)]
 
 

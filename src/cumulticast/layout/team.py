@@ -11,6 +11,7 @@ from cumulticast.layout.packing import Bin, Capacity, FirstRoom, Item, TightestR
 from cumulticast.layout.sizes import up
 
 ENDLESS = 1 << 62  # bytes
+MANY = 20_000  # arrays; with more, nothing is tried only to save objects once nothing more can be saved of memory
 
 
 @dataclass(slots=True)
@@ -61,7 +62,7 @@ def pack(items: Sequence[Item], limits: Limits, policy: Granularity, most: int |
     tries: list[list[Bin]] = []
     for bins in _tries(items, limits, policy, limit):
         tries.append(bins)
-        if key(bins) == bound:
+        if key(bins) == bound or (len(items) > MANY and key(bins)[0] == bound[0]):
             break
     least = min(tries, key=key)
     fewest = min(tries, key=lambda bins: key(bins)[::-1])
@@ -86,16 +87,23 @@ def _bound(items: Sequence[Item], most: int, rounded: Callable[[int], int], gran
 
 
 def _tries(items: Sequence[Item], limits: Limits, policy: Granularity, most: int) -> Iterator[list[Bin]]:
-    """Yield packings; with one size for all bins, first fit decreasing is among them."""
+    """Yield packings; the first is first fit decreasing."""
+    coarsest = max(alignment for _, alignment in items)
     capacities: list[Capacity] = [lambda bins, nbytes: most]
     if policy == "recommended" and most > limits.recommended:
-        capacities = [*_whole_steps(items, limits.recommended, most), *capacities]
+        capacities = [*capacities, *_whole_steps(items, limits.recommended, most)]
     for capacity in capacities:
         bins = decreasing(items, capacity, FirstRoom())
         yield bins
-        yield [tightened(one, items) for one in bins]
+        if any(_loose(one, items, limits, policy) for one in bins):
+            yield [tightened(one, items) for one in bins]
         if len(bins) > 1:
-            yield [tightened(one, items) for one in decreasing(items, capacity, TightestRoom())]
+            yield [tightened(one, items) for one in decreasing(items, capacity, TightestRoom(coarsest))]
+
+
+def _loose(bin_: Bin, items: Sequence[Item], limits: Limits, policy: Granularity) -> bool:
+    """Whether less alignment between its arrays could make a bin smaller."""
+    return limits.rounded(bin_.end, policy) > limits.rounded(sum(items[number][0] for number, _ in bin_.places), policy)
 
 
 def _whole_steps(items: Sequence[Item], step: int, most: int) -> list[Capacity]:
