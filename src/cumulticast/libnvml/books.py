@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
 import time
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from cumulticast.sim.injection import Fault, parse
 from cumulticast.sim.lives import Lives
@@ -66,7 +68,7 @@ def read(path: Path) -> Books:
     OSError, sqlite3.Error
         It is gone, or damaged.
     """
-    with closing(Lives(path / "lives")) as lives, closing(connect_reader(path)) as db:
+    with closing(Lives(path / "lives")) as lives, closing(connect_reader(path, Reader)) as db:
         db.execute("begin")
         faults = db.execute("select value from world where key = 'faults'").fetchone()[0]
         return Books(
@@ -81,3 +83,37 @@ def _holders(db: sqlite3.Connection, lives: Lives) -> list[Holder]:
     )
     rows: list[tuple[int, int, int, int]] = db.execute(query).fetchall()
     return [Holder(pid, device, used) for number, pid, device, used in rows if lives.alive(number)]
+
+
+# ---- what a signal handler strikes
+
+
+class _Open(threading.local):
+    """The readers of this thread that are not closed."""
+
+    def __init__(self) -> None:
+        self.readers: set[Reader] = set()
+
+
+_open = _Open()
+
+
+class Reader(sqlite3.Connection):
+    """A connection that `recover` finds: sqlite3 keeps one not closed in a cycle until garbage is collected."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        _open.readers.add(self)
+        super().__init__(*arguments, **options)
+
+    def close(self) -> None:
+        """Close it; again does nothing."""
+        super().close()
+        _open.readers.discard(self)
+
+
+def recover() -> None:
+    """Close what this thread has open, after a signal handler raised between two lines of `read`."""
+    for reader in tuple(_open.readers):
+        with suppress(sqlite3.ProgrammingError):  # struck before it had opened anything
+            reader.close()
+    _open.readers.clear()

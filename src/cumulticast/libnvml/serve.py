@@ -11,7 +11,7 @@ from typing import Any
 
 from cumulticast.libcuda.signals import raised_by_signal
 from cumulticast.libcuda.table import Entry
-from cumulticast.libnvml import calls
+from cumulticast.libnvml import books, calls
 from cumulticast.libnvml._door import ffi, lib
 from cumulticast.libnvml.entry import HANDLERS, Function, bind, entries
 from cumulticast.libnvml.service import Service
@@ -111,6 +111,7 @@ def failed(error: BaseException, index: int, thread: int) -> int | tuple[int, An
     del thread
     call = ENTRIES[index].symbol
     if not isinstance(error, Refused) and raised_by_signal(error):
+        books.recover()
         lib.redeliver(id(error))
         return int(Status.UNKNOWN)
     if not isinstance(error, Refused):

@@ -14,6 +14,7 @@ import struct
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
+from weakref import WeakSet
 
 OWNER = 0  # the byte of whoever made the world and removes it
 
@@ -30,11 +31,14 @@ def is_locked(fd: int, start: int, length: int = 1) -> bool:
 
 @dataclass(slots=True)
 class _Open:
-    """The one descriptor that a process has of a lock file, its users, and the bytes that they hold."""
+    """The one descriptor that a process has of a lock file, its users, and the bytes that they hold.
+
+    A user that a signal handler struck before it was closed is forgotten with it.
+    """
 
     fd: int
     pid: int
-    users: int = 0
+    users: WeakSet[Lives] = field(default_factory=lambda: WeakSet[Lives]())
     held: set[int] = field(default_factory=set[int])
 
 
@@ -52,8 +56,8 @@ class Lives:
             if entry is None or entry.pid != os.getpid():
                 entry = _Open(os.open(self._path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW), os.getpid())
                 _open_files[self._path] = entry
-            entry.users += 1
             self._open = entry
+            entry.users.add(self)
 
     def hold(self, number: int) -> None:
         """Be alive as ``number`` from now on."""
@@ -88,7 +92,7 @@ class Lives:
             self.let_go(number)
         with _guard:
             entry = self._open
-            entry.users -= 1
+            entry.users.discard(self)
             if not entry.users and entry.pid == os.getpid():
                 os.close(entry.fd)
                 if _open_files.get(self._path) is entry:

@@ -87,9 +87,10 @@ def read_values(path: Path) -> Values:
     return values
 
 
-def connect_reader(path: Path) -> sqlite3.Connection:
+def connect_reader(path: Path, factory: type[sqlite3.Connection] = sqlite3.Connection) -> sqlite3.Connection:
     """Connect to a world's books for reading: it changes nothing, takes no turn and lets no writer wait."""
-    return sqlite3.connect(f"file:{quote(str(path / 'world.db'))}?mode=ro", uri=True, isolation_level=None, timeout=5)
+    place = f"file:{quote(str(path / 'world.db'))}?mode=ro"
+    return sqlite3.connect(place, uri=True, isolation_level=None, timeout=5, factory=factory)
 
 
 def _check_books(connection: sqlite3.Connection, database: Path, values: Values) -> None:
