@@ -301,12 +301,15 @@ def test_a_machine_started_in_the_process_is_traced_too(tmp_path: Path) -> None:
 
 
 def test_without_a_trace_nothing_is_in_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cuda.bindings import driver
+
     from cumulticast.libcuda import serve
 
     monkeypatch.delenv("CUMULTICAST_TRACE", raising=False)
     sim.start()
     try:
         index = next(k for k, entry in enumerate(serve.ENTRIES) if entry.symbol == "cuDeviceGetCount")
+        assert driver.cuDeviceGetCount()[0] == 3  # at its first call the function is written
         assert serve.SERVER.functions[index].__code__.co_filename == "<cuDeviceGetCount>"  # glue.py's own
         assert not sim.current().listeners
     finally:

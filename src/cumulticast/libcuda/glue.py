@@ -8,12 +8,15 @@ For each answered entry a small function is written once, such as this for cuMem
             process = driver.process or not_initialised()
             return handler(process, a0, a1, a2)
 
-Written, because a general function that decides all this at each call took four times as long.
+Written, because a general function that decides all this at each call took four times as long; and written at the first
+call, because a program makes a few dozen of the hundreds of calls, and writing them all took most of a driver's start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cache
+from types import CodeType, FunctionType
 from typing import Any, NoReturn, ParamSpec
 
 from cumulticast.libcuda.table import Entry
@@ -59,6 +62,25 @@ def raiser(rule: Rule[P], *facts: P.args, **named: P.kwargs) -> Function:
     return refuse
 
 
+def serve(entries: Iterable[Entry], driver: Driver, functions: list[Function]) -> None:
+    """Fill ``functions`` with what answers each of the entries for ``driver``."""
+    functions[:] = [_at_first_call(entry, driver, functions, k) for k, entry in enumerate(entries)]
+
+
+def _at_first_call(entry: Entry, driver: Driver, functions: list[Function], place: int) -> Function:
+    """Make a function that puts in its place the one that it calls."""
+    made: Function | None = None
+
+    def first(*arguments: Any) -> Any:
+        nonlocal made
+        made = made or make(entry, driver)
+        if functions[place] is first:  # a tracer may call it from there, or the driver be gone
+            functions[place] = made
+        return made(*arguments)
+
+    return first
+
+
 def make(entry: Entry, driver: Driver) -> Function:
     """Make the function that answers ``entry`` for ``driver``; an entry without handler answers 801."""
     handler = HANDLERS.get(entry.plain)
@@ -73,5 +95,11 @@ def make(entry: Entry, driver: Driver) -> Function:
         "not_initialised": raiser(general.initialized, False),
         "no_context": raiser(contexts.context_current, False),
     }
-    exec(compile(source(entry, handler), f"<{entry.symbol}>", "exec"), names)
-    return names[entry.symbol]
+    return FunctionType(_code(entry, handler), names)
+
+
+@cache
+def _code(entry: Entry, handler: Handler) -> CodeType:
+    """Compile the function for one entry; all drivers of this process share it."""
+    module = compile(source(entry, handler), f"<{entry.symbol}>", "exec")
+    return next(one for one in module.co_consts if isinstance(one, CodeType))

@@ -10,9 +10,9 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from cumulticast.libcuda import lookup
+from cumulticast.libcuda import glue, lookup
 from cumulticast.libcuda._door import ffi, lib
-from cumulticast.libcuda.glue import Function, make
+from cumulticast.libcuda.glue import Function
 from cumulticast.libcuda.signals import raised_by_signal
 from cumulticast.libcuda.table import Entry, by_symbol
 from cumulticast.rules import Refused, Status, broken, general
@@ -201,7 +201,7 @@ class Server:
         """Answer calls from this driver."""
         self.driver = driver
         driver.collector = COLLECTOR
-        self.functions[:] = [make(entry, driver) for entry in ENTRIES]
+        glue.serve(ENTRIES, driver, self.functions)
         if os.environ.get(VARIABLE):
             self._trace(driver, TraceFile.join(os.environ[VARIABLE], driver.world))
 
