@@ -89,6 +89,21 @@ def blamed(results: list[Any]) -> list[dict[int, str]]:
     return [one.culprits for one in results]
 
 
+@contextmanager
+def comm_thread(place: str, rank: int, size: int) -> Iterator[Callable[[], Any]]:
+    """Open a comm in a thread; what it gives waits for what came of it."""
+    result = list[Any]()
+    thread = threading.Thread(target=lambda: result.extend(side_by_side(partial(open_comm, place, rank, size, LONG))))
+    thread.start()
+
+    def outcome() -> Any:
+        thread.join(LONG)
+        return result[0]
+
+    yield outcome
+    thread.join(LONG)
+
+
 class RankProcess:
     """One rank in a process: it does what it is told by lines, and answers each with a line.
 
@@ -152,7 +167,11 @@ def _interrupt_wait() -> None:
 def _rank(place: str, rank: str, size: str) -> None:
     """Do what the lines of the standard input say: exchange LABEL TIMEOUT · interrupt LABEL TIMEOUT · close REASON."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run in the background it is ignored
-    comm = open_comm(place, int(rank), int(size), LONG)
+    try:
+        comm = open_comm(place, int(rank), int(size), LONG)
+    except CommError as error:
+        print(f"CommError {error.culprits}", flush=True)
+        return
     print("joined", flush=True)
     for line in sys.stdin:
         word, _, rest = line.strip().partition(" ")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from errno import EINPROGRESS
 
 from cumulticast.team.comm.frames import ANSWER_LIMIT, VERSION, Frame, FrameError, FrameReader
+from cumulticast.team.comm.names import Names
 from cumulticast.team.comm.sockets import BLOCKED, at_once, close_on_fork
 from cumulticast.team.comm.who import process_name, process_token
 
@@ -75,13 +76,15 @@ class Attempt:
     said: bool = False
     why: str = "no answer"
 
-    def start(self) -> None:
-        """Begin to connect, to the first of the name's addresses that does not fail at once."""
+    def start(self, names: Names) -> None:
+        """Begin to connect, to one of the name's addresses after the other."""
         self.reader, self.said = FrameReader(ANSWER_LIMIT), False
         try:
-            found = socket.getaddrinfo(*self.address, type=socket.SOCK_STREAM)
+            found = names.find(*self.address)
         except OSError as error:
             return self.fail(error.strerror or str(error))
+        if not found:
+            return self.fail("its name is being looked up")
         family, kind, protocol, _, place = found[self.turn % len(found)]
         self.turn += 1
         self.sock = socket.socket(family, kind, protocol)

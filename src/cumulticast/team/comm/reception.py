@@ -97,6 +97,7 @@ class Reception:
         """Tell a rank that does not fit, and all who wait for the same session: it could not become complete."""
         for session in self.waiting[:1]:
             session.refuse(culprits)
+            session.came |= culprits.keys()
         self._deliver(peer, fail_to_join(culprits))
 
     def _seat(self, peer: Peer, who: Identity, limit: float, remaining: float) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from cumulticast.team.comm.frames import Frame, FrameError
 from cumulticast.team.comm.greeting import LONGEST_PAUSE, Address, Attempt, Greeted
+from cumulticast.team.comm.names import Names
 
 
 class Seeker:
@@ -27,6 +28,7 @@ class Seeker:
         self._addresses = addresses
         self._greet = greet
         self._selector = selectors.DefaultSelector()
+        self._names = Names()
         self._attempts: dict[Address, Attempt] = {}
 
     def seek(self, deadline: float) -> Greeted | None:
@@ -58,7 +60,7 @@ class Seeker:
         for address in self._addresses():
             attempt = self._attempts.setdefault(address, Attempt(address))
             if not attempt.sock and attempt.due <= now:
-                attempt.start()
+                attempt.start(self._names)
                 if attempt.sock:
                     self._selector.register(attempt.sock, selectors.EVENT_WRITE, attempt)
 
