@@ -9,7 +9,16 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-BENCHES = ("bench_import", "bench_door", "bench_vmm", "bench_multimem", "bench_kernels", "bench_ranks", "bench_explain")
+BENCHES = (
+    "bench_import",
+    "bench_door",
+    "bench_vmm",
+    "bench_multimem",
+    "bench_kernels",
+    "bench_ranks",
+    "bench_explain",
+    "bench_plan",
+)
 
 
 def main() -> int:
