@@ -7,14 +7,25 @@
     channel.py      one group's exchanges: who has come, who is missing, who is to blame; no sockets
     frames.py       the form of messages
     local.py        the comm of a rank that is alone
-    descriptors.py  how file descriptors travel between processes of one host
+    descriptors.py  how file descriptors travel between processes of one host; rights.py, pidfd.py: the two ways
 
 A star with a hub rather than a ring or a tree: one place sees all arrivals, so all ranks are told the same of a
 failure.
 """
 
+from cumulticast.team.comm.descriptors import DescriptorError, DescriptorServer, fetch, probe
 from cumulticast.team.comm.local import LocalComm
 from cumulticast.team.comm.protocol import NO_RANK, Comm, CommError
 from cumulticast.team.comm.rendezvous import open_comm
 
-__all__ = ["NO_RANK", "Comm", "CommError", "LocalComm", "open_comm"]
+__all__ = [
+    "NO_RANK",
+    "Comm",
+    "CommError",
+    "DescriptorError",
+    "DescriptorServer",
+    "LocalComm",
+    "fetch",
+    "open_comm",
+    "probe",
+]
