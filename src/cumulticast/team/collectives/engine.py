@@ -1,0 +1,157 @@
+"""What the collectives of a team keep in this process: kernels, streams, and words that tell of failures."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from weakref import WeakKeyDictionary
+
+from cumulticast import driver
+
+from .call import NAMES, Call, Why
+from .errors import CollectiveTimeout
+from .kinds import Reduction
+from .program import Program, image_of
+from .protocol import THREADS, Seats
+
+_WORD = ctypes.sizeof(ctypes.c_uint64)
+_PORTABLE_MAPPED = 1 | 2  # CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP
+_UNSUPPORTED_PTX_VERSION = 222
+_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
+
+_engines: WeakKeyDictionary[Seats, Engine] = WeakKeyDictionary()
+
+
+def engine_of(seats: Seats) -> Engine:
+    """Answer the engine of a team; the first collective makes it."""
+    if seats not in _engines:
+        _engines[seats] = Engine(seats)
+    return _engines[seats]
+
+
+def close(seats: Seats) -> None:
+    """Give back what the collectives of a team hold. All of them must have ended."""
+    engine = _engines.pop(seats, None)
+    if engine:
+        engine.close()
+
+
+class Engine:
+    """Streams, kernels and failure words of the ranks that this process drives.
+
+    Nothing is loaded between two launches of one collective: loading may wait for what runs on a device, and that waits
+    for the ranks that come later.
+    """
+
+    def __init__(self, seats: Seats) -> None:
+        self._devices = tuple(seats.devices)
+        self._kernels: dict[tuple[int, Reduction | None], dict[str, int]] = {}
+        self._streams: list[int] = []
+        with ExitStack() as held, _outside_of_captures():
+            self._contexts = {device: _retained(device, held) for device in dict.fromkeys(self._devices)}
+            self._words = _failure_words(len(self._devices), next(iter(self._contexts.values())), held)
+            self._held = held.pop_all()
+
+    def close(self) -> None:
+        """Give everything back. A second call does nothing."""
+        self._held.close()
+
+    # ---- failures
+
+    def word(self, seat: int) -> int:
+        """Answer the address of a seat's failure word."""
+        return ctypes.addressof(self._words) + _WORD * seat
+
+    def check(self, timeout: float) -> None:
+        """Raise what a kernel has told."""
+        told = next((word for word in list(self._words) if word), 0)
+        if told:
+            why = Why.of(told)
+            raise CollectiveTimeout(why.rank, NAMES[why.name], why.number, timeout)
+
+    # ---- what is launched
+
+    def streams(self) -> list[int]:
+        """Answer the team's own stream of each rank. They order with the legacy default stream."""
+        if not self._streams:
+            for device in self._devices:
+                with current(self._contexts[device]), _outside_of_captures():
+                    stream = driver.stream_create(0)
+                self._held.callback(driver.stream_destroy_v2, stream)
+                self._streams.append(stream)
+        return self._streams
+
+    def load(self, reduction: Reduction | None, name: str) -> list[int]:
+        """Answer a kernel for each rank."""
+        return [self._kernel(device, reduction, name) for device in self._devices]
+
+    def _kernel(self, device: int, reduction: Reduction | None, name: str) -> int:
+        known = self._kernels.setdefault((device, reduction), {})
+        if name not in known:
+            with current(self._contexts[device]), _outside_of_captures():
+                known[""] = known.get("") or _module(Program(reduction, _capability(device)))
+                known[name] = driver.module_get_function(known[""], name.encode())
+                driver.func_load(known[name])  # else the first launch does, lazily
+        return known[name]
+
+    def launch(self, seat: int, kernel: int, blocks: int, stream: int, call: Call) -> None:
+        """Launch for one rank."""
+        arguments = (ctypes.c_void_p * 1)(ctypes.addressof(call))
+        with current(self._contexts[self._devices[seat]]):
+            driver.launch_kernel(kernel, blocks, 1, 1, THREADS, 1, 1, 0, stream, ctypes.addressof(arguments), 0)
+
+
+def _retained(device: int, held: ExitStack) -> int:
+    """Retain the primary context of a device."""
+    context = driver.device_primary_ctx_retain(device)
+    held.callback(driver.device_primary_ctx_release_v2, device)
+    return context
+
+
+def _failure_words(count: int, context: int, held: ExitStack) -> ctypes.Array[ctypes.c_uint64]:
+    """Make a word of the host's for each rank, zero, which all devices can write."""
+    with current(context):
+        address = driver.mem_host_alloc(_WORD * count, _PORTABLE_MAPPED)
+    held.callback(driver.mem_free_host, address)
+    ctypes.memset(address, 0, _WORD * count)
+    return (ctypes.c_uint64 * count).from_address(address)
+
+
+@contextmanager
+def current(context: int) -> Generator[None]:
+    """Make a context current for a while."""
+    driver.ctx_push_current_v2(context)
+    try:
+        yield
+    finally:
+        driver.ctx_pop_current_v2()
+
+
+@contextmanager
+def _outside_of_captures() -> Generator[None]:
+    """Let this thread do what a capture elsewhere forbids it in the stricter modes: nothing here belongs to a graph."""
+    before = driver.thread_exchange_stream_capture_mode(_RELAXED)
+    try:
+        yield
+    finally:
+        driver.thread_exchange_stream_capture_mode(before)
+
+
+def _capability(device: int) -> tuple[int, int]:
+    asked = driver.DeviceAttribute
+    major = driver.device_get_attribute(asked.COMPUTE_CAPABILITY_MAJOR, device)
+    return major, driver.device_get_attribute(asked.COMPUTE_CAPABILITY_MINOR, device)
+
+
+def _module(program: Program) -> int:
+    """Load a program; as machine code where the driver is older than NVRTC's PTX."""
+    try:
+        return _load(image_of(program))
+    except driver.UnsupportedPtxVersionError:
+        return _load(image_of(Program(program.reduction, program.capability, machine_code=True)))
+
+
+def _load(image: bytes) -> int:
+    held = ctypes.create_string_buffer(image)
+    return driver.module_load_data(ctypes.addressof(held))

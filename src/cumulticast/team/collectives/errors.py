@@ -1,0 +1,30 @@
+"""What goes wrong with a collective."""
+
+from __future__ import annotations
+
+
+class KernelsUnavailable(RuntimeError):
+    """The kernels cannot be compiled here: a package is missing, or the device is too old. The message says which."""
+
+
+class CollectiveTimeout(RuntimeError):
+    """A rank did not come to a collective within the team's time limit.
+
+    The collective and all that were queued behind it did nothing more, and the arrays hold anything. The team is of
+    no more use for collectives: close it and make a new one.
+
+    Attributes
+    ----------
+    rank
+        Who is missing: the same on all ranks that have waited.
+    collective
+        What it was, as ``all_reduce``.
+    number
+        How many collectives the team had carried out before it.
+    """
+
+    def __init__(self, rank: int, collective: str, number: int, timeout: float) -> None:
+        super().__init__(f"rank {rank} did not come to {collective} (number {number}) within {timeout:g} s")
+        self.rank = rank
+        self.collective = collective
+        self.number = number

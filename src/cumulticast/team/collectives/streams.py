@@ -1,0 +1,51 @@
+"""Streams as users have them, as the driver's handles."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, cast
+
+#: A handle, a `cuda.core` Stream, anything with ``__cuda_stream__``, ``handle``, ``ptr`` or ``cuda_stream``.
+StreamLike = Any
+#: The protocol of cuda.core; what its streams and cupy's have; what torch's have.
+_NAMES = ("__cuda_stream__", "handle", "ptr", "cuda_stream")
+
+
+def stream_handle(stream: StreamLike) -> int:
+    """Answer the handle of one stream.
+
+    Raises
+    ------
+    TypeError
+        It is nothing that names a stream.
+    """
+    named: list[Any] = [getattr(stream, name) for name in _NAMES if hasattr(stream, name)]
+    given: Any = named[0] if named else stream
+    handle = _handle_of(given() if callable(given) else given)
+    try:
+        return operator.index(handle if hasattr(handle, "__index__") else int(handle))
+    except (TypeError, ValueError):
+        raise TypeError(f"{stream!r} is no stream: give a handle, or an object with __cuda_stream__") from None
+
+
+def _handle_of(given: Any) -> Any:
+    """Take the handle out of what __cuda_stream__ answers: (version, handle)."""
+    return cast("tuple[int, Any]", given)[1] if isinstance(given, tuple) else given
+
+
+def stream_handles(stream: StreamLike | Sequence[StreamLike], ranks: int) -> list[int]:
+    """Answer the handle of each rank's stream: one stream for one rank, otherwise a sequence.
+
+    Raises
+    ------
+    ValueError
+        There are not as many streams as ranks here.
+    """
+    several = isinstance(stream, Sequence) and not isinstance(stream, str | bytes)
+    given: list[StreamLike] = list(stream) if several else [stream]  # pyright: ignore[reportUnknownArgumentType]
+    if len(given) != ranks:
+        raise ValueError(
+            f"{len(given)} streams for {ranks} ranks in this process: give one for each, in order of ranks"
+        )
+    return [stream_handle(one) for one in given]
