@@ -67,6 +67,9 @@ def test_a_time_limit_is_a_number_of_seconds(limit: str) -> None:
     done = cumulticast("doctor", "limits", "--limit", limit)
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
+
+
+def test_a_fraction_of_a_second_is_a_time_limit() -> None:
     assert cumulticast("doctor", "limits", "--limit", "0.5").returncode == 3
 
 
