@@ -7,6 +7,7 @@ How the house is laid out:
     libcuda/      the door: the C ABI of libcuda.so.1 in front of sim; libnvml/: NVML by the same door
     driver.py     drop-in for cuda.bindings._v2.driver whose errors say why
     multimem.py   store, load_reduce and reduce through a multicast address, with numpy arrays
+    team/         the team: symmetric arrays, collectives, multicast objects, on any driver
     why/          from logs, statuses, calls to a cause, its evidence and a remedy: `cumulticast.explain`
     layout/       which arrays go where in which multicast objects: `cumulticast.plan`
     doctor/       whether multicast can work on the machine at hand, and if not, why
@@ -14,23 +15,49 @@ How the house is laid out:
     testing/      pytest fixtures for your own tests
     cli/          the command line
 
-Arrows run one way: cli, testing, driver, multimem -> libcuda -> sim -> rules. Importing this package imports neither
-numpy nor CUDA.
+Arrows run one way: cli, testing, team, driver, multimem -> libcuda -> sim -> rules. Importing this package imports
+neither numpy nor CUDA.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cumulticast.layout import Existing, Plan, Request, plan
+    from cumulticast.team import (
+        Binding,
+        Mapping,
+        MulticastObject,
+        PhysicalMemory,
+        SymmetricArray,
+        Team,
+        TeamError,
+    )
     from cumulticast.why import Diagnosis, explain
 
-__all__ = ["Diagnosis", "Existing", "Plan", "Request", "__version__", "explain", "plan"]
+__all__ = [
+    "Binding",
+    "Diagnosis",
+    "Existing",
+    "Mapping",
+    "MulticastObject",
+    "PhysicalMemory",
+    "Plan",
+    "Request",
+    "SymmetricArray",
+    "Team",
+    "TeamError",
+    "__version__",
+    "explain",
+    "plan",
+]
 
 __version__ = "0.1.0"
 
+_TEAM = ("Binding", "Mapping", "MulticastObject", "PhysicalMemory", "SymmetricArray", "Team", "TeamError")
 _LATE = {
     **dict.fromkeys(("Diagnosis", "explain"), "cumulticast.why"),
     **dict.fromkeys(("Existing", "Plan", "Request", "plan"), "cumulticast.layout"),
+    **dict.fromkeys(_TEAM, "cumulticast.team"),
 }
 
 

@@ -716,9 +716,10 @@ class LogLevel(_Enum):
 # ---- Exceptions: one for each CUresult
 
 class DriverError(Exception):
-    """A call was refused. ``status`` is the CUresult; ``__notes__`` say why."""
+    """A call was refused. ``status`` is the CUresult, ``call`` the function's name; ``__notes__`` say why."""
 
     status: int
+    call: str
     def __init__(self, status: int) -> None: ...
 
 class AlreadyAcquiredError(DriverError): ...

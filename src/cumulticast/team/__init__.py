@@ -1,6 +1,23 @@
-"""The team: multicast memory for people, on any driver.
+"""The team: multicast memory for people, on any driver; it does not know which one it has.
 
-What lies where: ``devices.py``, ``resource.py`` what users may give for a device or a size, and what has to be closed;
-``memory.py``, ``mapping.py`` physical memory and its addresses; ``multicast.py``, ``binding.py`` multicast objects and
-what is bound to them; ``comm/`` how ranks talk: all-gathers with a time limit, and who failed.
+What lies where:
+
+- ``team.py`` Team; ``foundation.py`` what a team stands on; ``members.py`` who belongs to it
+- ``array.py`` SymmetricArray; ``heap.py`` a team's memory, in blocks (``block.py``); ``host_view.py`` numpy on it
+- ``bringup.py`` the voted bring-up of a block; ``steps.py`` its steps; ``vote.py``, ``facts.py`` what ranks tell
+- ``errors.py`` TeamError
+- ``multicast.py`` MulticastObject; ``binding.py``, ``memory.py``, ``mapping.py``, ``handles.py`` what it is made of
+- ``devices.py``, ``resource.py``, ``contexts.py`` what users may give for a device; what has to be closed; contexts
+- ``comm/`` how ranks talk: all-gathers with a time limit, and who failed
+- ``collectives/`` kernels that broadcast, reduce and gather
 """
+
+from .array import SymmetricArray
+from .binding import Binding
+from .errors import TeamError
+from .mapping import Mapping
+from .memory import PhysicalMemory
+from .multicast import MulticastObject
+from .team import Team
+
+__all__ = ["Binding", "Mapping", "MulticastObject", "PhysicalMemory", "SymmetricArray", "Team", "TeamError"]

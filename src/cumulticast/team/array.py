@@ -1,0 +1,133 @@
+"""Symmetric arrays: a replica on every rank, and one address for all of them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+
+from .block import Block
+from .resource import Resource
+
+if TYPE_CHECKING:
+    from .team import Team
+
+NumpyArray = np.ndarray[Any, np.dtype[Any]]
+
+
+class SymmetricArray(Resource):
+    """An array of which every rank of a team has a replica, at the same place of its memory.
+
+    Made by `Team.empty`. It belongs to the team and ends with it; ``close`` gives its place back to the team earlier.
+    ``empty`` and ``close`` are symmetric: every rank makes the same calls in the same order, and a place that one rank
+    has closed may be used again at once. So let all ranks be done with it (`Team.barrier`) before they close it.
+
+    Attributes
+    ----------
+    shape, dtype, nbytes
+        Of each replica.
+    """
+
+    def __init__(self, team: Team, block: Block, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        super().__init__()
+        self.team, self.shape, self.dtype = team, shape, dtype
+        self.nbytes = nbytes_of(shape, dtype)
+        self._block, self._offset = block, offset
+
+    @property
+    def block(self) -> Block:
+        """The block that it lies in."""
+        return self._block
+
+    @property
+    def offset(self) -> int:
+        """Where in its block it begins, in bytes."""
+        return self._offset
+
+    @property
+    def multicast_ptr(self) -> int:
+        """The address of all replicas, for ``multimem`` instructions; 0 without multicast."""
+        self.check_open()
+        return self._block.multicast_ptr and self._block.multicast_ptr + self._offset
+
+    def peer(self, rank: int) -> int:
+        """Answer the address of a rank's replica, valid in this process.
+
+        Raises
+        ------
+        ValueError
+            The team has no such rank.
+        """
+        self.check_open()
+        return self._block.peers[self.team.check_rank(rank)] + self._offset
+
+    @property
+    def local(self) -> int:
+        """The address of this rank's replica.
+
+        Raises
+        ------
+        ValueError
+            This process drives several ranks: say which one, with ``peer``.
+        """
+        return self.peer(self.team.own_rank("peer(rank)"))
+
+    def numpy(self, rank: int | None = None) -> NumpyArray:
+        """Answer a replica as a numpy array on the memory itself, on the software driver.
+
+        Parameters
+        ----------
+        rank
+            Whose; None: this rank's.
+
+        Raises
+        ------
+        BufferError
+            The memory is a device's: the driver is not the software driver.
+        """
+        from .host_view import host_view
+
+        return host_view(self.local if rank is None else self.peer(rank), self.shape, self.dtype)
+
+    def __repr__(self) -> str:
+        """Show shape, type and team."""
+        return f"SymmetricArray(shape={self.shape}, dtype={self.dtype}, ranks={self.team.size})"
+
+
+def shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:
+    """Answer a shape as a tuple.
+
+    Raises
+    ------
+    ValueError
+        An extent is negative, or the array has no element.
+    """
+    extents = (shape,) if isinstance(shape, int) else tuple(shape)
+    found = tuple(operator.index(extent) for extent in extents)
+    if any(extent < 1 for extent in found):
+        raise ValueError(f"shape {found}: every extent is at least 1")
+    return found
+
+
+def dtype_of(dtype: Any) -> np.dtype[Any]:
+    """Answer a numpy dtype; ``"bfloat16"`` and the 8-bit floats are those of ml_dtypes.
+
+    Raises
+    ------
+    TypeError
+        It names none, or one whose elements are Python objects.
+    """
+    named = getattr(ml_dtypes, dtype, dtype) if isinstance(dtype, str) else dtype
+    found = np.dtype(named)
+    if found.hasobject:
+        raise TypeError(f"dtype {found}: elements are Python objects, which no device can hold")
+    return found
+
+
+def nbytes_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    """Answer the bytes of an array."""
+    return math.prod(shape) * dtype.itemsize

@@ -1,0 +1,418 @@
+"""Teams: ranks, one device each, that share symmetric memory and multicast objects over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from . import collectives
+from .array import SymmetricArray, dtype_of, nbytes_of, shape_of
+from .collectives import CollectiveTimeout, Region
+from .comm import Comm, CommError, open_comm
+from .devices import DeviceLike, Granularity, device_ordinal
+from .errors import TeamError
+from .foundation import Foundation, lay, place_of_rank
+from .heap import Usage
+from .members import Members, Options
+from .resource import Resource
+from .steps import Wanted
+from .vote import Ballot, cast, lost, verdict
+
+
+class Team(Resource):
+    """Ranks that share memory. Make one with `Team.local` or `Team.join`.
+
+        with Team.local(range(8)) as team:
+            x = team.empty(1024, "float32")
+            team.all_reduce(x)
+
+    Attributes
+    ----------
+    rank
+        The rank of this process; None in a team of one process, which drives all ranks.
+    size
+        How many ranks there are.
+    mine
+        The ranks that this process drives.
+    devices
+        The ordinals of their devices.
+    timeout
+        Seconds until a rank that does not come to a step or a collective is given up.
+    has_multicast
+        Whether arrays have a multicast address.
+    why_not
+        Which condition failed, where it has none; else None.
+    """
+
+    def __init__(self, foundation: Foundation) -> None:
+        super().__init__()
+        members = foundation.members
+        self._foundation, self._members, self._heap = foundation, members, foundation.heap
+        self.size, self.mine, self.devices, self.timeout = members.size, members.mine, members.devices, members.timeout
+        self.rank = members.mine[0] if members.comm.size == members.size else None
+        self.has_multicast, self.why_not = foundation.why_not is None, foundation.why_not
+        self.pad: Region = foundation.pad
+        self.scratch: Region = foundation.scratch
+        self._arrays: set[SymmetricArray] = set()
+        self.undo(foundation.close)
+
+    # ---- beginning
+
+    @classmethod
+    def local(
+        cls,
+        devices: Sequence[DeviceLike],
+        *,
+        timeout: float = 30.0,
+        retries: int = 3,
+        backoff: float = 1.0,
+        granularity: Granularity = "minimum",
+        require_multicast: bool = True,
+    ) -> Self:
+        """Make a team of one process: rank i is ``devices[i]``.
+
+        Parameters
+        ----------
+        devices
+            Ordinals or `cuda.core.Device`s. Without multicast a device may stand there several times.
+        timeout
+            Seconds that a collective waits for a rank that does not come.
+        retries, backoff
+            How often to try again when the driver answers 802, and the seconds before the first time; they double.
+        granularity
+            ``minimum`` or ``recommended``: what memory is rounded up to.
+        require_multicast
+            False: where there is no multicast, the same over peer memory, and ``why_not`` says why.
+
+        Raises
+        ------
+        TeamError
+            A step failed; nothing is left of it.
+        TypeError, ValueError
+            There is no such device.
+        """
+        ordinals = tuple(device_ordinal(device) for device in devices)
+        if not ordinals:
+            raise ValueError("devices is empty: a team has at least one rank")
+        options = Members.options(timeout, retries, backoff, granularity)
+        return cls(lay(Members.of_one_process(ordinals, options), require_multicast=require_multicast))
+
+    @classmethod
+    def join(
+        cls,
+        comm: Any = None,
+        device: DeviceLike | None = None,
+        *,
+        rank: int | None = None,
+        size: int | None = None,
+        timeout: float = 30.0,
+        retries: int = 3,
+        backoff: float = 1.0,
+        granularity: Granularity = "minimum",
+        require_multicast: bool = True,
+    ) -> Self:
+        """Join a team of several processes as one rank. All ranks call this, with the same options.
+
+        Parameters
+        ----------
+        comm
+            How the ranks find each other. None: by RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun and
+            ``cumulticast run --ranks`` set them. ``"tcp://host:port"`` or ``"file:///path"`` with rank and size. An
+            mpi4py communicator. A torch.distributed group.
+        device
+            An ordinal or a `cuda.core.Device`; None: the one that LOCAL_RANK names, or the only one there is.
+        rank, size
+            This rank, and how many there are, where comm does not know.
+        timeout
+            Seconds that each step may take until all ranks have come to its end.
+        retries, backoff, granularity, require_multicast
+            As for `Team.local`; ranks try again together.
+
+        Raises
+        ------
+        TeamError
+            A rank failed, died or did not come; the same on all ranks that live. Nothing is left of the team.
+        TypeError, ValueError
+            The arguments, or the environment, tell no way to the other ranks; there is no such device.
+        """
+        ordinal = place_of_rank(device)
+        try:
+            ours = open_comm(comm, rank, size, timeout)
+        except CommError as error:
+            raise lost(error, "join") from error
+        return cls._joined(ours, ordinal, Members.options(timeout, retries, backoff, granularity), require_multicast)
+
+    @classmethod
+    def _joined(cls, comm: Comm, device: int, options: Options, require_multicast: bool) -> Self:
+        try:
+            members = Members(comm, comm.size, (comm.rank,), (device,), **options)
+            return cls(lay(members, require_multicast=require_multicast))
+        except BaseException as error:
+            comm.close(f"{type(error).__name__} in this rank")
+            raise
+
+    # ---- arrays
+
+    def empty(self, shape: int | Sequence[int], dtype: Any = "float32") -> SymmetricArray:
+        """Make an array with a replica on every rank; what it holds is not defined.
+
+        All ranks make the same calls in the same order. Where the team's memory has room, no message is exchanged.
+        Where it has none, all ranks bring up a block of new memory together.
+
+        Parameters
+        ----------
+        shape
+            Of each replica, at least one element.
+        dtype
+            A numpy dtype or its name; ``"bfloat16"`` and the names of ml_dtypes too.
+
+        Raises
+        ------
+        TeamError
+            New memory was needed, and a rank failed; the team is as before.
+        """
+        self.check_open()
+        extents, kind = shape_of(shape), dtype_of(dtype)
+        block, offset = self._heap.allocate(nbytes_of(extents, kind))
+        array = SymmetricArray(self, block, offset, extents, kind)
+        self._arrays.add(array)
+        array.undo(self._take_back, array)
+        return array
+
+    def share(self, array: SymmetricArray) -> SymmetricArray:
+        """Answer another team's array under this team's multicast object: two teams over the same memory.
+
+        Every rank of this team calls it, with an array of one other team that it belongs to. The new array begins at
+        the same memory; writes through one are seen through the other.
+
+        Raises
+        ------
+        TeamError
+            A rank failed; nothing is left of it.
+        """
+        self.check_open()
+        block, offset = self._foundation.second_view(array.block, array.offset, array.nbytes, array.team.mine)
+        shared = SymmetricArray(self, block, offset, array.shape, array.dtype)
+        self._arrays.add(shared)
+        shared.undo(self._arrays.discard, shared)
+        shared.undo(block.close)
+        return shared
+
+    @property
+    def usage(self) -> Usage:
+        """How the team uses the memory of each device: blocks, bytes reserved, used and free."""
+        return self._heap.usage
+
+    def _take_back(self, array: SymmetricArray) -> None:
+        self._arrays.discard(array)
+        if not self.closed:
+            self._heap.free(array.block, array.offset)
+
+    # ---- collectives
+
+    def barrier(self, stream: Any = None) -> None:
+        """Wait for all ranks.
+
+        Parameters
+        ----------
+        stream
+            None: the host waits until all that every rank handed to its devices is done, and the ranks make sure that
+            they made the same arrays in the same order. Else nothing waits on the host: what comes later on the stream
+            waits for what came earlier on those of the other ranks. In a team of one process, a stream for each rank.
+
+        Raises
+        ------
+        TeamError
+            A rank died, did not come, or made other arrays.
+        """
+        self.check_open()
+        if stream is not None:
+            self._collective("barrier", collectives.barrier, stream)
+            return
+        self._foundation.contexts.synchronize()
+        self._collective("barrier", collectives.check)
+        brings = {"asked": f"a barrier after {self._heap.history}"}
+        said = cast(self._members.comm, [Ballot("barrier", None, brings) for _ in self.mine], self.timeout)
+        if error := verdict(said) or Wanted.compare(said, "barrier"):
+            raise error
+
+    def broadcast(self, array: SymmetricArray, root: int = 0, *, stream: Any = None) -> None:
+        """Give every rank what the replica of ``root`` holds.
+
+        Parameters
+        ----------
+        array
+            Of this team.
+        root
+            Whose replica counts.
+        stream
+            In a joined team a stream, in a team of one process one for each rank: addresses, `cuda.core.Stream`s, or
+            what has ``__cuda_stream__``. None: a stream of the team's own, ordered with the default stream.
+
+        Raises
+        ------
+        TeamError
+            A rank did not come to an earlier collective.
+        """
+        self._collective("broadcast", collectives.broadcast, self._own(array), self.check_rank(root), stream)
+
+    def all_reduce(self, array: SymmetricArray, op: str = "sum", *, stream: Any = None) -> None:
+        """Combine the replicas, element by element, in all replicas.
+
+        Parameters
+        ----------
+        array
+            Of this team: float32, float64, float16, bfloat16, or integers of 32 and 64 bits.
+        op
+            ``sum``, ``min`` or ``max``. Sums are taken in ascending order of ranks in float32 (float64 for float64) and
+            rounded once; through multicast in the order of the switch, on the software driver that of the devices.
+        stream
+            As for `broadcast`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            There is no such operation on this type.
+        TeamError
+            A rank did not come to an earlier collective.
+        """
+        self._collective("all_reduce", collectives.all_reduce, self._own(array), op, stream)
+
+    def reduce_scatter(self, array: SymmetricArray, op: str = "sum", *, stream: Any = None) -> None:
+        """Combine the replicas; rank r gets the r-th of as many equal parts as there are ranks, in its own replica.
+
+        The parameters are those of `all_reduce`. The elements have to divide into equal parts.
+        """
+        self._collective("reduce_scatter", collectives.reduce_scatter, self._own(array), op, stream)
+
+    def all_gather(self, array: SymmetricArray, *, stream: Any = None) -> None:
+        """Give every rank the r-th part of the replica of rank r, for all r; the parts are equal.
+
+        The parameters are those of `broadcast`.
+        """
+        self._collective("all_gather", collectives.all_gather, self._own(array), stream)
+
+    def _collective(self, name: str, work: Callable[..., None], *arguments: Any) -> None:
+        self.check_open()
+        try:
+            work(self, *arguments)
+        except CollectiveTimeout as error:
+            raise TeamError(error.rank, name, reason=str(error)) from error
+
+    def _own(self, array: SymmetricArray) -> SymmetricArray:
+        array.check_open()
+        if array.team is not self:
+            raise ValueError(f"{array!r} belongs to another team: share(array) shows its memory to this one")
+        return array
+
+    # ---- ranks
+
+    def check_rank(self, rank: int) -> int:
+        """Answer a rank.
+
+        Raises
+        ------
+        ValueError
+            The team has no such rank.
+        """
+        if not 0 <= rank < self.size:
+            raise ValueError(f"rank {rank}: the team has ranks 0 to {self.size - 1}")
+        return rank
+
+    def own_rank(self, instead: str) -> int:
+        """Answer the rank of this process.
+
+        Raises
+        ------
+        ValueError
+            It drives several, and the caller has to say which one.
+        """
+        if self.rank is None and self.size > 1:
+            raise ValueError(f"this process drives all {self.size} ranks of the team: use {instead}")
+        return self.mine[0]
+
+    def split(self, ranks: Sequence[int]) -> Team:
+        """Make a team of some of the ranks. They all call this, and no other rank does.
+
+        Parameters
+        ----------
+        ranks
+            Ranks of this team; their order gives the new numbers.
+
+        Raises
+        ------
+        TeamError
+            A rank failed, died or did not come.
+        ValueError
+            A rank stands twice, does not exist, or this process is not among them.
+        """
+        self.check_open()
+        chosen = self._chosen(ranks)
+        options = self._members.chosen
+        require = self._foundation.require_multicast
+        if self._members.comm.size == 1:
+            devices = tuple(self.devices[rank] for rank in chosen)
+            return Team(lay(Members.of_one_process(devices, options), require_multicast=require))
+        try:
+            comm = self._members.comm.split(chosen)
+        except CommError as error:
+            raise lost(error, "join") from error
+        return Team._joined(comm, self.devices[0], options, require)
+
+    def _chosen(self, ranks: Sequence[int]) -> list[int]:
+        chosen = [self.check_rank(rank) for rank in ranks]
+        if not chosen or len(set(chosen)) < len(chosen):
+            raise ValueError(f"ranks {list(ranks)}: name at least one, and each once")
+        if self.rank is not None and self.rank not in chosen:
+            raise ValueError(f"this is rank {self.rank}, which is not among {chosen}: only members call split")
+        return chosen
+
+    # ---- end
+
+    def close(self) -> None:
+        """Give everything back: arrays, mappings, bindings, objects, memory. All ranks call it.
+
+        It waits, up to the time limit, until all ranks have come and what was handed to the devices is done, since a
+        rank that unbinds its memory takes a replica from under the kernels of the others. Ranks that are dead are not
+        waited for. A second call does nothing.
+
+        Raises
+        ------
+        cumulticast.driver.DriverError
+            The driver refused a step; the others were carried out all the same.
+        """
+        if not self.closed:
+            self._end(meet=True)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close. After an exception the other ranks are not waited for; they learn that this one left, and why."""
+        if not self.closed:
+            self._end(meet=error is None, reason=f"{type(error).__name__} in this rank" if error else "")
+
+    def _end(self, *, meet: bool, reason: str = "") -> None:
+        comm = self._members.comm
+        try:
+            if meet:
+                self._foundation.contexts.synchronize()
+            if meet and comm.size > 1:
+                comm.exchange(b"", "close", self.timeout)
+        except CommError:
+            pass  # whoever is gone uses nothing any more
+        finally:
+            try:
+                self._give_back()
+            finally:
+                comm.close(reason)
+
+    def _give_back(self) -> None:
+        self.undo(collectives.close, self)
+        arrays = list(self._arrays)
+        super().close()
+        for array in arrays:
+            array.close()
+
+    def __repr__(self) -> str:
+        """Show who is in it."""
+        who = f"ranks 0-{self.size - 1}" if self.rank is None else f"rank {self.rank} of {self.size}"
+        return f"Team({who}, {'multicast' if self.has_multicast else 'peer memory'})"

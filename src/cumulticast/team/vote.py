@@ -1,0 +1,93 @@
+"""Votes: every rank says how its step went, and all know what all said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from .comm import Comm, CommError
+from .errors import Failure, TeamError
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """What one rank says of its step.
+
+    Attributes
+    ----------
+    stage
+        The last step that it went through.
+    failure
+        What failed, if anything did.
+    brings
+        What the others need of it: handles, facts. Anything that JSON can carry.
+    """
+
+    stage: str
+    failure: Failure | None = None
+    brings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def encode(self) -> bytes:
+        """Write it as bytes."""
+        return json.dumps(asdict(self), separators=(",", ":")).encode()
+
+    @classmethod
+    def decode(cls, data: bytes) -> Ballot:
+        """Read what ``encode`` wrote."""
+        found = json.loads(data)
+        failure = found["failure"]
+        return cls(found["stage"], Failure(**failure) if failure else None, found["brings"])
+
+
+def cast(comm: Comm, mine: Sequence[Ballot], timeout: float) -> list[Ballot]:
+    """Exchange the ballots of all ranks.
+
+    Parameters
+    ----------
+    comm
+        Between the processes of the team.
+    mine
+        The ballots of the ranks of this process: one, or those of the whole team when it has only this process.
+    timeout
+        Seconds until all must have come.
+
+    Raises
+    ------
+    TeamError
+        A process ended, left or did not come in time.
+    """
+    if comm.size == 1:
+        return list(mine)
+    (ballot,) = mine
+    try:
+        return [Ballot.decode(said) for said in comm.exchange(ballot.encode(), ballot.stage, timeout)]
+    except CommError as error:
+        raise lost(error) from error
+
+
+def lost(error: CommError, stage: str | None = None) -> TeamError:
+    """Answer the error of a team some of whose ranks do not answer."""
+    rank, stage = min(error.culprits), stage or error.label
+    states = {culprit: (stage, None, None) for culprit in error.culprits}
+    return TeamError(rank, stage, reason=error.culprits[rank], ranks=states)
+
+
+def verdict(ballots: Sequence[Ballot]) -> TeamError | None:
+    """Answer what went wrong, or None when all is well.
+
+    A status that may pass (802) yields to one that does not: trying again would be in vain.
+    """
+    failed = [(rank, ballot.failure) for rank, ballot in enumerate(ballots) if ballot.failure]
+    if not failed:
+        return None
+    from .errors import NOT_READY
+
+    rank, failure = min(failed, key=lambda each: (each[1].status == NOT_READY, each[0]))
+    return failure.error(rank, {rank: _state(ballot) for rank, ballot in enumerate(ballots)})
+
+
+def _state(ballot: Ballot) -> tuple[str, str | None, int | None]:
+    failure = ballot.failure
+    return (failure.stage, failure.call, failure.status) if failure else (ballot.stage, None, None)
