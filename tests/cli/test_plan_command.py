@@ -10,8 +10,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from command_line import LIMIT, answered_json, clean_environment, cumulticast
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from cumulticast import cli
+from cumulticast.cli.plan_requests import COLUMNS
 
 LINES = "# what a step needs\ngrad 3MiB 0-7\n\nweights 700KiB   # all devices\npair 5MiB 0,1\n"
 AS_CSV = "name,size,devices,alignment\ngrad,3MiB,0-7,256\nweights,700KiB,,\npair,5MiB,0 1,\n"
@@ -93,7 +96,7 @@ def test_a_plan_that_does_not_fit_exits_1(file):
         ("name,sise\na,1\n", "line 2: unknown field 'sise'; nearest 'size'"),
         ("name,size\na,1,2\n", "line 2: 3 cells for 2 columns"),
         ("name,size,separate\na,1,maybe\n", "line 2: separate 'maybe' is neither yes nor no"),
-        ('[{"name": "a", "size": 1},]', ":1: no JSON: "),
+        ('[{"name": "a", "size": 1},]', ":line 1: no JSON: "),
         ('[{"name": "a", "size": 1}, 7]', "requests[1]: 7 is no object"),
         ('{"name": "a"}', "no list of requests"),
         ('[{"name": "a", "size": 1, "alignment": 3}]', "requests[0]: a: alignment 3 is no power of two; nearest 4"),
@@ -109,8 +112,8 @@ def test_a_bad_request_is_named_with_its_place(file, capsys, text, said):
     ("words", "said"),
     [
         (["--machine", "hgx-h100"], "hgx-h100-8"),
-        (["--slots", "-1"], "--slots -1 is below 0; nearest 0"),
-        (["--max-object", "1MiB"], "max_object 1048576 is below one granule; nearest 2097152"),
+        (["--slots", "-1"], "slots -1 is below 0; nearest 0"),
+        (["--max-object", "1MiB"], "max_object 1048576 is below 2097152; nearest 2097152"),
         (["--granularity", "least"], "invalid choice"),
     ],
 )
@@ -143,3 +146,39 @@ def _mask():
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 1 << 40) | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(COLUMNS), inner, max_size=4),
+    max_leaves=6,
+)
+records = st.fixed_dictionaries(
+    {"name": st.text(min_size=1, max_size=3), "size": st.integers(1, 1 << 22) | values},
+    optional={name: values for name in COLUMNS[2:]},
+)
+
+
+@given(document=st.lists(records | values, max_size=4) | values)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_json_is_answered_with_an_exit_code(file, document):
+    assert cli.main(["plan", file(json.dumps(document)), "--json"]) in (0, 1, 2)
+
+
+@given(text=st.text() | st.lists(st.text("a 1,-\"#'xKiB\t", max_size=12), max_size=4).map("\n".join))
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_is_answered_with_an_exit_code(file, text):
+    assert cli.main(["plan", file(text.encode("utf-8", "replace").decode()), "--json"]) in (0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "[1" + "0" * 5000 + "]", 'name,size\n"' + "a" * 200_000, "a 1 0-99999999999"]
+)
+def test_what_readers_choke_on_is_a_usage_error(file, capsys, text):
+    assert cli.main(["plan", file(text)]) == 2
+    assert capsys.readouterr().err.startswith("cumulticast plan: ")
+
+
+def test_names_cannot_steer_a_terminal(file, capsys):
+    assert cli.main(["plan", file(json.dumps([{"name": "a\x1b[2J", "size": 1}]))]) == 0
+    assert "\x1b" not in capsys.readouterr().out

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from carry import bind_all, bytes_seen, pattern
 from checker import check
-from drawn import GRANULE, MACHINES, requests
+from drawn import GRANULE, MACHINES, MIB, requests
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cumulticast.layout import plan
+from cumulticast.layout import Existing, Request, plan
 
 
 @pytest.mark.parametrize("machine", MACHINES)
@@ -32,51 +33,37 @@ def test_the_driver_accepts_drawn_plans(machine, request):
     def carried_out(asked):
         made = plan(asked, machine)
         assert made.fits
-        carry_out(made, asked)
+        bind_all(made, asked)
 
     carried_out()
     assert simulated
 
 
-def carry_out(made, asked) -> None:
-    """Create, add, bind as planned, through the names of cuda.bindings; every call answers 0 or raises."""
-    from cumulticast import driver  # loads libcuda: the machine stands by now
-
-    driver.init(0)
-    memory = {(block.name, block.device): create(driver, block.size, block.device) for block in made.blocks}
-    old = {}
-    for request in asked:
-        if request.existing:
-            for device in request.team:
-                key = request.existing.memory, device
-                if key not in old:
-                    old[key] = create(driver, request.existing.size, device)
-    objects = []
-    try:
-        for planned in made.objects:
-            prop = driver.MulticastObjectProp_v1()
-            prop.num_devices, prop.size_ = len(planned.team), planned.size
-            mc = driver.multicast_create(prop)
-            objects.append(mc)
-            for device in planned.team:
-                driver.multicast_add_device(mc, device)
-            for bind in planned.binds:
-                where = (memory if bind.created else old)[bind.memory, bind.device]
-                driver.multicast_bind_mem(mc, bind.mc_offset, where, bind.mem_offset, bind.size, 0)
-    finally:
-        for mc, planned in zip(objects, made.objects, strict=False):
-            for bind in planned.binds:
-                driver.multicast_unbind(mc, bind.device, bind.mc_offset, bind.size)
-            driver.mem_release(mc)
-        for handle in (*memory.values(), *old.values()):
-            driver.mem_release(handle)
+SHARING = [Request(f"pair{other}", 1000 + 4 * other, (0, other)) for other in (1, 2, 3)]
+MIXED = [
+    Request("wide", 3 * MIB, (0, 1, 2, 3)),
+    Request("fine", 4096, (0, 1, 2, 3), 4096),
+    Request("alone", 8, (1, 2), separate=True),
+    Request("old", 64 << 10, (0, 1), existing=Existing("pool", GRANULE + 4096, 8 * MIB)),
+    Request("older", 64 << 10, (0, 1), existing=Existing("pool", 3 * GRANULE, 8 * MIB)),
+]
+SHIFTED = [Request("old", 4096, (0, 1), existing=Existing("pool", (512, 768), 8 * MIB))]
 
 
-def create(driver, size, device):
-    prop = driver.MemAllocationProp_v1()
-    prop.type, prop.location.type, prop.location.id = (
-        driver.MemAllocationType.PINNED,
-        driver.MemLocationType.DEVICE,
-        device,
-    )
-    return driver.mem_create(size, prop, 0)
+@pytest.mark.parametrize(
+    ("machine", "asked", "unaligned"),
+    [
+        ("hgx-h100-8", SHARING, 0),
+        ("rubin-nvl72", SHARING, 2),
+        ("hgx-h100-8", MIXED, 0),
+        ("rubin-nvl72", MIXED, 0),
+        ("rubin-nvl72", SHIFTED, 1),
+    ],
+)
+def test_a_store_through_the_plan_reaches_every_replica_of_that_array_and_no_other(machine, asked, unaligned, request):
+    request.node.add_marker(pytest.mark.cuda_machine(machine=machine, profile="strict"))
+    request.getfixturevalue("cuda_machine")
+    made = plan(asked, machine)
+    assert made.fits and made.unaligned.used == unaligned
+    want = {(one.name, device): pattern(one.name, one.nbytes) for one in asked for device in one.team}
+    assert bytes_seen(made, asked) == want

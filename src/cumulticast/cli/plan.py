@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from cumulticast.cli import machine_options
-from cumulticast.cli.answers import FOUND, GOOD, UNCERTAIN, UsageError, complain, print_json
+from cumulticast.cli.answers import FOUND, GOOD, INTERRUPTED, UNCERTAIN, UsageError, complain, print_json
 from cumulticast.cli.plan_requests import HOW, read
 from cumulticast.cli.sizes import parse_size
 from cumulticast.layout import Limits, Plan, RequestError, limits, plan
@@ -38,15 +38,18 @@ def execute(args: argparse.Namespace) -> int:
     machine = _machine(args)
     try:
         text = _text(args.requests)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # ValueError: no UTF-8, or no name of a file
         complain(f"plan: {args.requests}: {getattr(error, 'strerror', None) or error}")
         return UNCERTAIN
+    except KeyboardInterrupt:
+        complain("plan: interrupted")
+        return INTERRUPTED
     made = _planned(text, "stdin" if args.requests == "-" else args.requests, machine, args)
     if args.svg:
         try:
             write(Path(args.svg), made.svg())
-        except OSError as error:
-            complain(f"plan: {args.svg}: {error.strerror or error}")
+        except (OSError, ValueError) as error:
+            complain(f"plan: {args.svg}: {getattr(error, 'strerror', None) or error}")
             return UNCERTAIN
     if args.json:
         print_json(made.as_dict())
@@ -58,9 +61,6 @@ def execute(args: argparse.Namespace) -> int:
 
 
 def _machine(args: argparse.Namespace) -> Limits:
-    for name in ("slots", "unaligned"):
-        if (value := getattr(args, name)) is not None and value < 0:
-            raise UsageError(f"--{name} {value} is below 0; nearest 0")
     try:
         return limits(
             args.machine, devices=args.devices, memory=args.memory, slots=args.slots, unaligned=args.unaligned
@@ -70,7 +70,8 @@ def _machine(args: argparse.Namespace) -> Limits:
 
 
 def _text(source: str) -> str:
-    return sys.stdin.read() if source == "-" else Path(source).read_text("utf-8-sig")
+    data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+    return data.decode("utf-8-sig")
 
 
 def _planned(text: str, source: str, machine: Limits, args: argparse.Namespace) -> Plan:

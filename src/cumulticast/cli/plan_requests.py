@@ -13,7 +13,7 @@ from cumulticast.cli.answers import UsageError
 from cumulticast.cli.sizes import parse_size
 from cumulticast.layout import Request
 from cumulticast.layout.request import coerce
-from cumulticast.layout.sizes import nearest_name
+from cumulticast.layout.sizes import free_name, nearest_name
 
 COLUMNS = (
     "name", "size", "shape", "dtype", "devices", "alignment", "separate", "memory", "offset", "memory_size",
@@ -44,16 +44,12 @@ def read(text: str, source: str) -> dict[str, tuple[str, Request]]:
         if request.name in found:
             first = found[request.name][0].rpartition(":")[2]
             raise UsageError(
-                f"{place}: name {request.name!r} is taken ({first}); nearest {_free(request.name, found)!r}"
+                f"{place}: name {request.name!r} is taken ({first}); nearest {free_name(request.name, found)!r}"
             )
         found[request.name] = place, request
     if not found:
         raise UsageError(f"{source}: no requests; {HOW}")
     return found
-
-
-def _free(name: str, found: Mapping[str, Any]) -> str:
-    return next(free for number in range(2, len(found) + 3) if (free := f"{name}.{number}") not in found)
 
 
 def _records(text: str, source: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -80,7 +76,9 @@ def _from_json(text: str, source: str) -> Iterator[tuple[str, Mapping[str, Any]]
     try:
         document: Any = json.loads(text)
     except json.JSONDecodeError as error:
-        raise UsageError(f"{source}:{error.lineno}: no JSON: {error.msg}") from None
+        raise UsageError(f"{source}:line {error.lineno}: no JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or that many brackets
+        raise UsageError(f"{source}: no JSON that can be read: {error}") from None
     if isinstance(document, Mapping):
         document = cast("Mapping[str, Any]", document).get("requests", document)
     if not isinstance(document, list):
@@ -95,7 +93,10 @@ def _from_csv(text: str, source: str) -> Iterator[tuple[str, Mapping[str, Any]]]
     lines = list(_lines(text))
     names = [name.strip().lower() for name in lines[0][1].split(",")]
     for number, line in lines[1:]:
-        (cells,) = csv.reader([line], skipinitialspace=True)
+        try:
+            (cells,) = csv.reader([line], skipinitialspace=True)
+        except csv.Error as error:
+            raise UsageError(f"{source}:line {number}: {error}") from None
         if len(cells) > len(names):
             raise UsageError(f"{source}:line {number}: {len(cells)} cells for {len(names)} columns")
         yield f"{source}:line {number}", {name: cell.strip() for name, cell in zip(names, cells, strict=False) if cell}
@@ -122,7 +123,7 @@ def _fields(given: Mapping[str, Any]) -> dict[str, Any]:
             case "alignment":
                 made["alignment"] = _size(value)
             case "shape":
-                made["shape"] = tuple(map(int, re.split(r"[x×,\s]+", value))) if isinstance(value, str) else value
+                made["shape"] = _shape(value)
             case "separate":
                 made["separate"] = _yes(value)
             case "memory":
@@ -148,7 +149,15 @@ def _offsets(value: Any) -> Any:
     if not isinstance(value, list):
         return value
     offsets = [_size(one) for one in cast("list[Any]", value)]
-    return offsets[0] if len(offsets) == 1 else tuple(offsets)
+    return offsets[0] if len(offsets) == 1 else offsets
+
+
+def _shape(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if not re.fullmatch(r"\d+([x×,\s]+\d+)*", value.strip()):
+        raise ValueError(f"shape {value!r} is none; write 512x700")
+    return [int(side) for side in re.split(r"[x×,\s]+", value.strip())]
 
 
 def _yes(value: Any) -> bool:
@@ -159,8 +168,8 @@ def _yes(value: Any) -> bool:
     raise ValueError(f"separate {value!r} is neither yes nor no")
 
 
-def devices(value: Any) -> tuple[int, ...] | None:
-    """Read a team: a list of numbers, ``0-3,6``, ``0 1 2``, or ``all``.
+def devices(value: Any) -> Any:
+    """Read a team written as ``0-3,6``, ``0 1 2``, or ``all``; anything but text is left as it is.
 
     Raises
     ------
@@ -168,12 +177,12 @@ def devices(value: Any) -> tuple[int, ...] | None:
         It is none.
     """
     if not isinstance(value, str):
-        return value if value is None else tuple(value)
+        return value
     if value.strip().lower() in ("all", ""):
         return None
     found: list[int] = []
     for word in value.replace(",", " ").split():
-        match = re.fullmatch(r"(\d+)(?:-(\d+))?", word)
+        match = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", word)
         if match is None or int(match[2] or match[1]) < int(match[1]):
             raise ValueError(f"devices {word!r} are none; write 0-3,6 or all")
         found += range(int(match[1]), int(match[2] or match[1]) + 1)

@@ -69,12 +69,17 @@ def _bound(planned: PlannedObject) -> str:
     return ", ".join(names) + (f"; {unaligned} unaligned" if unaligned else "")
 
 
+def _shown(name: str) -> str:
+    """Answer a name without what a terminal might obey."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
+
+
 def arrays(plan: Plan) -> Table:
     """Answer a row for each array."""
     table = _table("array", "object", "offset", "bytes", "memory")
     rows = [(array, planned.number) for planned in plan.objects for array in planned.arrays]
     for array, number in rows[:MOST]:
-        table.add_row(array.name, str(number), str(array.offset), str(array.nbytes), array.existing or "new")
+        table.add_row(_shown(array.name), str(number), str(array.offset), str(array.nbytes), array.existing or "new")
     for line in _more(len(rows)):
         table.add_row(line)
     return table

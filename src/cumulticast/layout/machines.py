@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from cumulticast.layout.sizes import up, whole
+
 Granularity = Literal["minimum", "recommended"]
 DEFAULT_MACHINE = "hgx-h100-8"
 
@@ -59,7 +61,7 @@ class Limits:
         step = self.granularity
         if policy == "recommended" and size > self.recommended_from - self.granularity:
             step = self.recommended
-        return -(-size // step) * step
+        return up(size, step)
 
 
 def limits(
@@ -84,10 +86,13 @@ def limits(
     Raises
     ------
     ValueError
-        There is no such machine, or it has fewer devices; the text names the nearest.
+        There is no such machine, it has fewer devices, or what is left is below 0; the text names the nearest.
     """
     from cumulticast.sim.machine import load
 
+    for what, value in (("memory", memory), ("slots", slots), ("unaligned", unaligned)):
+        if value is not None:
+            whole(what, value, 0)
     found = load(machine, devices)
     return Limits(
         machine=found.name,

@@ -33,7 +33,7 @@ from cumulticast.layout.existing import Window, memory_sizes, merged, window
 from cumulticast.layout.machines import DEFAULT_MACHINE, Granularity, Limits, limits
 from cumulticast.layout.planned import Lack, Plan
 from cumulticast.layout.request import Request, RequestError, coerce
-from cumulticast.layout.sizes import nearest_name
+from cumulticast.layout.sizes import free_name, nearest_name, whole
 
 POLICIES: tuple[Granularity, Granularity] = ("minimum", "recommended")
 
@@ -79,8 +79,8 @@ def plan(
         machine = limits(machine, memory=memory, slots=slots, unaligned=unaligned)
     elif (memory, slots, unaligned) != (None, None, None):
         raise ValueError("memory, slots and unaligned are part of the limits given as machine; use dataclasses.replace")
-    if max_object is not None and max_object < machine.granularity:
-        raise ValueError(f"max_object {max_object} is below one granule; nearest {machine.granularity}")
+    if max_object is not None:
+        whole("max_object", max_object, machine.granularity)
     asked = checked([coerce(request) for request in requests], machine)
     wanted, lacking = grouped(asked, machine)
     drafts: dict[Granularity, Draft] = {policy: draft(wanted, machine, policy, max_object) for policy in POLICIES}
@@ -99,8 +99,7 @@ def checked(requests: Sequence[Request], machine: Limits) -> Sequence[Request]:
     for number, request in enumerate(requests):
         first = places.setdefault(request.name, number)
         if first != number:
-            taken = {other.name for other in requests}
-            free = next(name for n in range(2, len(requests) + 2) if (name := f"{request.name}.{n}") not in taken)
+            free = free_name(request.name, {other.name for other in requests})
             raise RequestError(request.name, f"requests {first} and {number} have this name; nearest free {free}")
         if request.team is not None and request.team[-1] >= machine.devices:
             last = machine.devices - 1

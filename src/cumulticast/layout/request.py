@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, cast
 
-from cumulticast.layout.sizes import item_size, nearest_name, nearest_power
+from cumulticast.layout.sizes import item_size, nearest_name, nearest_power, whole
 
 ALIGNMENT = 256  # as every CUDA allocator gives it
 
@@ -39,10 +39,13 @@ class Existing:
     size: int | None = None
 
     def __post_init__(self) -> None:
+        _text("memory", self.memory)
+        if isinstance(self.offset, list):
+            object.__setattr__(self, "offset", tuple(cast("list[int]", self.offset)))
         for offset in self.offset if isinstance(self.offset, tuple) else (self.offset,):
-            _whole("offset", offset, 0)
+            whole("offset", offset, 0)
         if self.size is not None:
-            _whole("memory size", self.size, 1)
+            whole("memory size", self.size, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +81,20 @@ class Request:
     existing: Existing | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ValueError(f"name {self.name!r} is no name; any text will do")
+        _text("name", self.name)
         try:
-            _whole("nbytes", self.nbytes, 1)
-            _whole("alignment", self.alignment, 1)
+            whole("nbytes", self.nbytes, 1)
+            whole("alignment", self.alignment, 1)
             if self.alignment & (self.alignment - 1):
                 raise ValueError(
                     f"alignment {self.alignment} is no power of two; nearest {nearest_power(self.alignment)}"
                 )
             if self.team is not None:
                 object.__setattr__(self, "team", _team(self.team))
+            if not isinstance(self.separate, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ValueError(f"separate {self.separate!r} is neither True nor False")
+            if not isinstance(self.existing, Existing | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ValueError(f"existing {self.existing!r} is no Existing, nor a mapping with its fields")
         except ValueError as error:
             raise RequestError(self.name, error) from None
 
@@ -121,6 +127,7 @@ FIELDS = (*(field.name for field in fields(Request)), "shape", "dtype")
 def _from_mapping(item: Mapping[str, Any]) -> Request:
     values = _known(item, FIELDS, str(item.get("name", "a request")))
     name = str(values.setdefault("name", ""))
+    _text("name", values["name"])
     try:
         if "shape" in values or "dtype" in values:
             values["nbytes"] = _bytes_of(values)
@@ -137,18 +144,16 @@ def _bytes_of(values: dict[str, Any]) -> int:
     shape, dtype = values.pop("shape", None), values.pop("dtype", "float32")
     if "nbytes" in values or shape is None:
         raise ValueError("give nbytes, or shape and dtype")
-    sides = cast("tuple[Any, ...]", (shape,) if isinstance(shape, int) else tuple(shape))
+    sides = cast("list[Any]", [shape] if isinstance(shape, int) else _listed("shape", shape, "[512, 700]"))
     for side in sides:
-        _whole("a side of shape", side, 1)
-    return math.prod(cast("tuple[int, ...]", sides)) * item_size(dtype)
+        whole("a side of shape", side, 1)
+    return math.prod(sides) * item_size(dtype)
 
 
 def _existing(item: Mapping[str, Any]) -> Existing:
     values = _known(item, tuple(field.name for field in fields(Existing)), "existing")
     if "memory" not in values:
         raise ValueError("existing has no memory; name the allocation, as in {'memory': 'pool', 'offset': 0}")
-    if isinstance(values.get("offset"), list):
-        values["offset"] = tuple(values["offset"])
     return Existing(**values)
 
 
@@ -160,17 +165,22 @@ def _known(item: Mapping[str, Any], names: Iterable[str], whose: str) -> dict[st
     return dict(item)
 
 
-def _whole(what: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"{what} {value!r} is no whole number")
-    if value < least:
-        raise ValueError(f"{what} {value} is below {least}; nearest {least}")
+def _text(what: str, value: object) -> None:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{what} {value!r} is no name; any text will do")
 
 
-def _team(devices: Iterable[int]) -> tuple[int, ...]:
-    team = tuple(sorted(devices))
-    for device in team:
-        _whole("device", device, 0)
+def _listed(what: str, value: object, how: str) -> list[object]:
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise ValueError(f"{what} {value!r} is no list; write {how}")
+    return list(cast("Iterable[object]", value))
+
+
+def _team(devices: object) -> tuple[int, ...]:
+    listed = _listed("team", devices, "[0, 1]")
+    for device in listed:
+        whole("device", device, 0)
+    team = tuple(sorted(cast("list[int]", listed)))
     if not team:
         raise ValueError("the team has no devices; name at least one, or leave it out for all")
     if len(set(team)) < len(team):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+from itertools import count
 
 #: Names as numpy and ml_dtypes have them.
 ITEM_SIZES = {
@@ -16,6 +17,20 @@ ITEM_SIZES = {
 def up(value: int, step: int) -> int:
     """Return the smallest multiple of `step` that is not below `value`."""
     return -(-value // step) * step
+
+
+def whole(what: str, value: object, least: int) -> None:
+    """Refuse what is no whole number, or below the least.
+
+    Raises
+    ------
+    ValueError
+        It is refused; the text names the value and the nearest one.
+    """
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{what} {value!r} is no whole number")
+    if value < least:
+        raise ValueError(f"{what} {value} is below {least}; nearest {least}")
 
 
 def item_size(dtype: object) -> int:
@@ -37,6 +52,11 @@ def item_size(dtype: object) -> int:
 def nearest_name(word: str, names: Iterable[str]) -> str:
     """Return the name that looks most like `word`."""
     return difflib.get_close_matches(word, list(names), 1, 0.0)[0]
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return the name with the lowest number behind it that is not taken."""
+    return next(free for number in count(2) if (free := f"{name}.{number}") not in taken)
 
 
 def nearest_power(value: int) -> int:
