@@ -9,7 +9,8 @@ Every public name is forwarded: functions, enumerations, structures, exceptions.
 own; one that a call raises gets notes (PEP 678), taken from what the driver itself logged about that call
 (cuLogs*, CUDA 12.9 and later). Where the driver logged no rule, a note lists the rules of the book that
 answer so; where causes outside of the program are known (`cumulticast explain`), one more note says what to
-check first. The attribute ``call`` names the function. This works on any driver, so this module does not know which one it has.
+check first. The attribute ``call`` names the function. This works on any driver, so this module does not know
+which one it has.
 
 It is the one module that imports ``cuda.bindings._v2``, a path that NVIDIA announced to move.
 """
