@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -92,3 +94,13 @@ def test_arguments_that_cannot_be(how, text):
 def test_the_package_shows_it_late():
     assert cumulticast.plan is plan and cumulticast.Request is Request and cumulticast.Existing is Existing
     assert isinstance(plan([("a", 1)]), cumulticast.Plan)
+
+
+def test_planning_loads_neither_numpy_nor_cuda_nor_the_simulated_driver():
+    program = (
+        "import sys, cumulticast; assert cumulticast.plan([('a', 1)]).fits;"
+        "heavy = {'numpy', 'cuda', 'rich', 'cumulticast.sim.driver', 'cumulticast.libcuda'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
