@@ -18,6 +18,7 @@ BENCHES = (
     "bench_ranks",
     "bench_explain",
     "bench_plan",
+    "bench_team",
 )
 
 
