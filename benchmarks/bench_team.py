@@ -1,4 +1,4 @@
-"""How soon a team of eight ranks is up, against the bare driver calls with as many barriers; and an array's creation."""
+"""How soon a team of eight ranks is up, against bare driver calls with as many barriers; how soon an array is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ with Team.local(range(8)) as team:
 
 
 def bring_up() -> dict[str, float]:
-    """Answer the seconds of a bring-up, bare and as a team: medians of rounds in turn, each until the last rank is up."""
+    """Answer the seconds until the last rank is up, bare and as a team: medians of rounds in turn."""
     command = [sys.executable, "-m", "cumulticast.cli", "run", "--ranks", str(RANKS), "--", sys.executable, str(JOB)]
     done = subprocess.run([*command, str(ROUNDS)], check=True, capture_output=True, text=True, timeout=300)
     said = [json.loads(line[line.index("{") :]) for line in done.stdout.splitlines()]

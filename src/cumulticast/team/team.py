@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -387,23 +388,25 @@ class Team(Resource):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Close. After an exception the other ranks are not waited for; they learn that this one left, and why."""
-        if not self.closed:
-            self._end(meet=error is None, reason=f"{type(error).__name__} in this rank" if error else "")
+        if self.closed:
+            return
+        if error is None:
+            self._end(meet=True)
+            return
+        try:
+            self._end(meet=False, reason=f"{type(error).__name__} in this rank")
+        except Exception as problem:  # what the user's code raised comes first
+            error.add_note(f"closing the team failed as well: {problem!r}")
 
     def _end(self, *, meet: bool, reason: str = "") -> None:
         comm = self._members.comm
-        try:
-            if meet:
-                self._foundation.contexts.synchronize()
+        with ExitStack() as last:
+            last.callback(comm.close, reason)
+            last.callback(self._give_back)
+            self._foundation.contexts.synchronize()  # nothing goes away under a kernel of ours
             if meet and comm.size > 1:
-                comm.exchange(b"", "close", self.timeout)
-        except CommError:
-            pass  # whoever is gone uses nothing any more
-        finally:
-            try:
-                self._give_back()
-            finally:
-                comm.close(reason)
+                with suppress(CommError):  # whoever is gone uses nothing any more
+                    comm.exchange(b"", "close", self.timeout)
 
     def _give_back(self) -> None:
         self.undo(collectives.close, self)
