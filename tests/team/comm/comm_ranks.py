@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -165,7 +166,8 @@ def _interrupt_wait() -> None:
 
 
 def _rank(place: str, rank: str, size: str) -> None:
-    """Do what the lines of the standard input say: exchange LABEL TIMEOUT · interrupt LABEL TIMEOUT · close REASON."""
+    """Do what the lines of the standard input say: exchange LABEL TIMEOUT · interrupt LABEL TIMEOUT ·
+    split RANKS · close REASON. What follows a split is about the new comm."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run in the background it is ignored
     try:
         comm = open_comm(place, int(rank), int(size), LONG)
@@ -173,11 +175,21 @@ def _rank(place: str, rank: str, size: str) -> None:
         print(f"CommError {error.culprits}", flush=True)
         return
     print("joined", flush=True)
-    for line in sys.stdin:
+    for line in sys.stdin:  # its end is the end of the process, without a word to the others
         word, _, rest = line.strip().partition(" ")
         if word == "close":
             comm.close(rest)
             print("closed", flush=True)
+            continue
+        if word == "fork":
+            if os.fork() == 0:
+                select.select([sys.stdin], [], [])  # until the test lets go of the pipe
+                os._exit(0)
+            print("forked", flush=True)
+            continue
+        if word == "split":
+            comm = comm.split([int(one) for one in rest.split(",")])
+            print("split", flush=True)
             continue
         if word == "interrupt":
             threading.Thread(target=_interrupt_wait).start()

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import threading
+import traceback
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
-from comm_ranks import LONG, RankProcess, address, blamed, comm_thread, exchanged, joined, side_by_side
+from comm_ranks import LONG, RankProcess, address, blamed, comm_thread, exchanged, joined, processes, side_by_side
 
 from cumulticast.ranks import free_port
-from cumulticast.team.comm import CommError, open_comm
+from cumulticast.team.comm import open_comm
 
 
 def opened(place: str, ranks: list[int], size: int, timeout: float = LONG) -> list[Any]:
@@ -136,14 +139,41 @@ def test_an_address_of_localhost_by_name() -> None:
         assert exchanged(comms) == [[b"0", b"1"]] * 2
 
 
-def test_a_forked_child_does_not_hide_the_end_of_its_parent() -> None:
-    with joined(2) as comms:
-        child = os.fork()
-        if child == 0:
-            try:
-                comms[1].exchange(b"", "in the child", LONG)
-                os._exit(1)
-            except CommError:
-                os._exit(0)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+FORK = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # of any fork, from Python 3.12 on
+
+
+def in_forked_child(holds: Callable[[], object]) -> bool:
+    """Fork; tell whether something holds in the child."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if holds() else 1)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(2)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@FORK
+def test_a_forked_child_has_no_part_in_the_comm_and_may_open_its_own() -> None:
+    place = address()
+
+    def child() -> bool:
+        blamed(side_by_side(partial(comms[1].exchange, b"", "in the child", LONG)))
+        both = blamed(opened(place, [0, 1], 2))  # the parent listens there
+        with joined(2) as own:
+            return exchanged(own) == [[b"0", b"1"]] * 2 and both[0] == both[1] and "two processes" in both[0][0]
+
+    with joined(2, place) as comms:
+        assert in_forked_child(child)
         assert exchanged(comms) == [[b"0", b"1"]] * 2
+
+
+@FORK
+def test_a_forked_child_does_not_hide_the_end_of_its_parent() -> None:
+    with processes(2) as ranks:
+        ranks[1].tell("fork")
+        assert ranks[1].answer() == "forked"
+        ranks[1].signal(signal.SIGKILL)
+        ranks[0].tell("exchange bind 30")
+        assert ranks[0].answer() == "CommError {1: 'its process ended'}"

@@ -83,3 +83,23 @@ def test_a_rank_that_leaves_and_ends_is_told_as_having_left() -> None:
             assert leaving.answer() == "closed"
             leaving.end()
         all_say(ranks[2:], "exchange bind 30", "CommError {1: 'left: no memory'}")
+
+
+def test_rank_0_may_end_when_it_has_left_and_the_others_go_on_in_a_split() -> None:
+    with processes(3) as ranks:
+        all_say(ranks[1:], "split 2,1", "split")
+        all_say(ranks[1:], "exchange first 30", "[b'2', b'1']")
+        all_say(ranks[:1], "close done", "closed")
+        assert ranks[0].process.stdin
+        ranks[0].process.stdin.close()
+        all_say(ranks[1:], "exchange second 30", "[b'2', b'1']")
+        for one in ranks[1:]:
+            one.end()
+        assert ranks[0].process.wait(30) == 0
+
+
+def test_the_end_of_rank_0_is_told_in_a_split_without_it() -> None:
+    with processes(3) as ranks:
+        all_say(ranks[1:], "split 2,1", "split")
+        ranks[0].signal(signal.SIGKILL)
+        all_say(ranks[1:], "exchange bind 30", "CommError {-1: 'its process ended'}")

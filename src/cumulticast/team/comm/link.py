@@ -94,7 +94,7 @@ class Link:
     def _read(self, seconds: float) -> None:
         """Read once, as the one thread that does, and give the turn to another."""
         try:
-            if self._poll.poll(seconds * 1000):
+            if self._sock.fileno() < 0 or self._poll.poll(seconds * 1000):  # closed: reading tells
                 self._receive()
         finally:
             with self._turns:

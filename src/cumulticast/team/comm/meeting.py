@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Sequence
@@ -22,6 +23,15 @@ _hubs: dict[str, Hub] = {}  # name of the place → the hub of this process ther
 _hubs_lock = threading.Lock()
 
 
+def _in_child() -> None:
+    """Forget hubs in a forked child: their threads are in the parent alone."""
+    _hubs.clear()
+    _hubs_lock.release()
+
+
+os.register_at_fork(before=_hubs_lock.acquire, after_in_parent=_hubs_lock.release, after_in_child=_in_child)
+
+
 class Place(Protocol):
     """Where ranks meet."""
 
@@ -30,8 +40,15 @@ class Place(Protocol):
         """The same for all meetings at one place: rank 0's process keeps one hub for each."""
         ...
 
-    def open_door(self, size: int) -> tuple[str, Door]:
+    def open_door(self, size: int, timeout: float) -> tuple[str, Door]:
         """Listen, for rank 0.
+
+        Parameters
+        ----------
+        size
+            How many ranks there are.
+        timeout
+            Seconds until all must have come.
 
         Returns
         -------
@@ -101,7 +118,7 @@ def _at_own_hub(place: Place, rank: int, size: int, timeout: float, deadline: fl
         hub = _hubs.get(place.name)
         sock = hub.attach() if hub else None
         if sock is None:
-            job, door = place.open_door(size)
+            job, door = place.open_door(size, timeout)
             hub = _hubs[place.name] = Hub(job, size, door)
             sock = hub.attach()
         assert hub

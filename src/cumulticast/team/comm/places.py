@@ -46,12 +46,12 @@ class TcpPlace:
         """Where the hub may be."""
         return range(self.port, min(self.port + PORTS, 1 << 16))
 
-    def open_door(self, size: int) -> tuple[str, Door]:
+    def open_door(self, size: int, timeout: float) -> tuple[str, Door]:
         """Listen at the first port that is free; see `Place`."""
         for port in self.ports:
             if door := open_door(self.host, [port]):
                 return self._job, door
-            refuse_second(("127.0.0.1" if not only_here(self.host) else self.host, port), self._job, size)
+            refuse_second(("127.0.0.1" if not only_here(self.host) else self.host, port), self._job, size, timeout)
         raise OSError(f"{self.name}: ports {self.ports.start} to {self.ports.stop - 1} are all taken; name another one")
 
     def look_up(self) -> tuple[str, Sequence[Address]]:
@@ -80,11 +80,11 @@ class FilePlace:
         """The file, however it is named."""
         return f"file://{self.path.resolve()}"
 
-    def open_door(self, size: int) -> tuple[str, Door]:
+    def open_door(self, size: int, timeout: float) -> tuple[str, Door]:
         """Listen at any port and write the file; see `Place`."""
         job, addresses = self.look_up()
         for address in addresses:
-            refuse_second(address, job, size)
+            refuse_second(address, job, size, timeout)
         told = told_place()
         assert told.door
         try:
@@ -146,7 +146,7 @@ class ToldPlace:
         """What to tell."""
         return json.dumps({"job": self.job, "addresses": self.addresses})
 
-    def open_door(self, size: int) -> tuple[str, Door]:
+    def open_door(self, size: int, timeout: float) -> tuple[str, Door]:
         """Answer the door that is open already; see `Place`."""
         assert self.door
         return self.job, self.door
@@ -187,11 +187,11 @@ def own_addresses() -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def refuse_second(address: Address, job: str, size: int) -> None:
+def refuse_second(address: Address, job: str, size: int, timeout: float) -> None:
     """Raise CommError if a hub of the same job listens already: another process is rank 0.
 
-    That hub tells the ranks it has, too.
+    That hub tells the other ranks, too: those that it has, and for ``timeout`` seconds those that come.
     """
-    frames = knock(address, hello(job, 0, size, ASK, time.monotonic() + ASK), ASK)
+    frames = knock(address, hello(job, 0, size, timeout, time.monotonic() + timeout), min(ASK, timeout))
     if frames and frames[0].text("do") == "welcome" and frames[-1].text("do") == "fail":
         raise CommError(frames[-1].culprits(), JOIN)

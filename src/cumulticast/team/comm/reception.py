@@ -48,10 +48,11 @@ class Reception:
         peer.who = Identity(frame.number("rank"), frame.text("token"), frame.text("name"))
         peer.reader.payload_limit = PART_LIMIT
         self._deliver(peer, Frame({"do": "welcome"}).encode())
+        limit, remaining = frame.seconds("limit"), frame.seconds("remaining")
         if culprits := self._misfit(peer, peer.who, frame.number("size")):
-            self._reject(peer, culprits)
+            self._reject(peer, culprits, remaining)
         else:
-            self._seat(peer, peer.who, frame.seconds("limit"), frame.seconds("remaining"))
+            self._seat(peer, peer.who, limit, remaining)
         return True
 
     def vacate(self) -> None:
@@ -93,11 +94,14 @@ class Reception:
             return {0: _two(who.name, self._name)}
         return {}
 
-    def _reject(self, peer: Peer, culprits: dict[int, str]) -> None:
-        """Tell a rank that does not fit, and all who wait for the same session: it could not become complete."""
-        for session in self.waiting[:1]:
-            session.refuse(culprits)
-            session.came |= culprits.keys()
+    def _reject(self, peer: Peer, culprits: dict[int, str], remaining: float) -> None:
+        """Tell a rank that does not fit, and all who come to the same session: it could not become complete."""
+        if not self.waiting:
+            self.sessions.append(Session(self.size, self._deliver))
+        session = self.waiting[0]
+        session.refuse(culprits)
+        session.came |= culprits.keys()
+        session.over_at = max(session.over_at, time.monotonic() + remaining)
         self._deliver(peer, fail_to_join(culprits))
 
     def _seat(self, peer: Peer, who: Identity, limit: float, remaining: float) -> None:
@@ -113,7 +117,7 @@ class Reception:
                 return session.seat(peer, limit, remaining)
             assert other.who
             if other.who.token != who.token:
-                return self._reject(peer, {who.rank: _two(other.who.name, who.name)})
+                return self._reject(peer, {who.rank: _two(other.who.name, who.name)}, remaining)
         self.sessions.append(Session(self.size, self._deliver))
         self.sessions[-1].seat(peer, limit, remaining)
 
