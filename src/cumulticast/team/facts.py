@@ -14,6 +14,8 @@ from .devices import FABRIC, FABRIC_SUPPORTED, MULTICAST_SUPPORTED, POSIX_FD, PO
 
 #: The version of what processes of one team tell each other.
 PROTOCOL = 1
+#: Set to anything, it keeps teams from making multicast objects.
+FORBIDDING = "CUMULTICAST_NO_MULTICAST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Facts:
         Where file descriptors reach: NCCL_HOSTID if that is set, as NCCL has it, else host name and boot id.
     device, uuid
         The ordinal in the rank's process, and what tells devices apart everywhere.
+    forbidden
+        Whether CUMULTICAST_NO_MULTICAST is set in the rank's environment: to compare, or to go round a broken fabric.
     multicast, posix_fd, fabric
         What the driver says of the device (attributes 132, 103 and 128).
     require_multicast
@@ -41,6 +45,7 @@ class Facts:
     host: str
     device: int
     uuid: str
+    forbidden: bool
     multicast: bool
     posix_fd: bool
     fabric: bool
@@ -60,6 +65,7 @@ class Facts:
             host,
             device,
             device_uuid(device),
+            bool(os.environ.get(FORBIDDING)),
             has(MULTICAST_SUPPORTED),
             has(POSIX_FD_SUPPORTED),
             has(FABRIC_SUPPORTED),
@@ -100,6 +106,8 @@ class Why:
 def why_no_multicast(ranks: Sequence[Facts]) -> Why | None:
     """Say which rank's device stands in the way of a multicast object, or None where nothing is known to."""
     for rank, facts in enumerate(ranks):
+        if facts.forbidden:
+            return Why(rank, f"{FORBIDDING} is set in its environment")
         if not facts.multicast:
             return Why(rank, f"device {facts.device} has no multicast (MULTICAST_SUPPORTED is 0)")
     same = _same_device(ranks)
