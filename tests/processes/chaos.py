@@ -11,7 +11,8 @@ import rank_steps as steps
 from ranks_here import Job, Rank, RankDied
 
 RANKS = 8
-LIMIT = 8.0  # seconds that a survivor may take for one phase; a hopeless wait ends after one or two
+LIMIT = 20.0  # seconds that a survivor may take for one phase before the test fails
+PATIENCE = 0.4, 0.1  # seconds: a hopeless wait is given up sooner than it is (sim/waiting.py)
 HOPELESS, HOLE = 909, 1
 
 
@@ -30,6 +31,7 @@ class Chaos:
         self.ranks = [job.start(number) for number in range(RANKS)]
         self.died: list[int] = []
         for rank in self.ranks:
+            rank(steps.set_patience, *PATIENCE)
             rank.begin(steps.begin, rank.number)
         for rank in self.ranks:
             rank.result()
@@ -121,6 +123,7 @@ class Chaos:
         """Start new ranks for the dead, and again for those that a fault kills as they come."""
         for number in [rank.number for rank in self.ranks if rank.ended is not None]:
             self.ranks[number] = self.job.start(number)
+            self.ranks[number](steps.set_patience, *PATIENCE)
             try:
                 self.ranks[number](steps.begin, number)
             except RankDied:

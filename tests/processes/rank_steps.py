@@ -38,6 +38,7 @@ from cuda.bindings._v2 import driver
 
 from cumulticast import multimem, sim
 from cumulticast.libcuda import serve
+from cumulticast.sim import waiting
 from cumulticast.sim.shared import World
 
 
@@ -216,10 +217,10 @@ def fetch(pid: int, fd: int) -> int | str:
     return take_descriptor(mine) if mine >= 0 else f"pidfd_getfd: {os.strerror(ctypes.get_errno())}"
 
 
-def timed(function: Any, *arguments: Any) -> tuple[Answer, float]:
-    """Answer what the driver says about a call, and how long it took."""
+def timed(function: Any, *arguments: Any) -> tuple[Answer, float, float]:
+    """Answer what the driver says about a call, and when it began and ended (time.monotonic, one for all processes)."""
     began = time.monotonic()
-    return ask(function, *arguments), time.monotonic() - began
+    return ask(function, *arguments), began, time.monotonic()
 
 
 def free_bytes() -> int:
@@ -246,17 +247,9 @@ def ask_map(mc: int) -> Answer:
     return Answer(answer.status, answer.refused, answer.found, ptr, answer.text)
 
 
-def bound_at(mc: int, handle: int) -> float:
-    """Bind, and answer when that was done."""
-    driver.multicast_bind_mem(mc, 0, handle, 0, STEP, 0)
-    return time.monotonic()
-
-
-def added_at(mc: int, dev: int) -> float:
-    """Answer when a device was about to be added, and add it."""
-    began = time.monotonic()
-    driver.multicast_add_device(mc, dev)
-    return began
+def set_patience(first_word: float, look: float) -> None:
+    """Say after how many seconds a hopeless wait is given up, and how often who waits looks who is still there."""
+    waiting.FIRST_WORD, waiting.LOOK = first_word, look
 
 
 class Bug(BaseException):

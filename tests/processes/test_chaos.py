@@ -90,14 +90,14 @@ def test_teams_come_and_go(chaos: Chaos) -> None:
 
 @pytest.mark.timeout(120)
 def test_a_sample_of_deaths_at_calls(chaos: Chaos) -> None:
-    for point in random.Random(20).sample(MATRIX, 8):
+    for point in random.Random(20).sample(MATRIX, 6):
         dies_at(chaos, point)
     assert chaos.team() == []
 
 
 @pytest.mark.timeout(120)
 def test_a_sample_of_deaths_at_random(chaos: Chaos) -> None:
-    random_deaths(chaos, range(8))
+    random_deaths(chaos, range(5))
     assert chaos.team() == []
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import signal
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +13,10 @@ from builders import FABRIC, FD, GIB, STEP, ask, bare_object, memory
 from cuda.bindings._v2 import driver
 from ranks_here import Job, Rank, RankDied, handed_over
 
+from cumulticast.sim import native
+
 pytestmark = pytest.mark.timeout(60)
+TOO_LONG = 40  # seconds: longer than a step may take
 
 
 def bind(rank: Rank) -> int:
@@ -91,17 +94,26 @@ def test_a_rank_that_comes_while_the_fabric_manager_is_away(two: Job, spec: str,
     assert late(steps.status_of, "init", 0) == 0
 
 
+def grow_older(job: Job, seconds: float) -> None:
+    """Let the faults in force, and the first bind under them, be so much older."""
+    since = {spec: began - seconds for spec, began in job.world.faults.items()}
+    with job.world.transaction() as db:
+        db.execute("update world set value = ? where key = 'faults'", (json.dumps(since),))
+        db.execute("update world set value = value - ? where key = 'first bind'", (seconds,))
+    native.add_and_wake(job.world.fault_address)
+
+
 def test_states_that_pass_by_themselves_pass_for_all(two: Job) -> None:
     a, b = two.ranks
-    a(steps.set_faults, "fm=starting:0.8")
-    assert bind(b) == 802
-    time.sleep(0.9)
+    a(steps.set_faults, "fm=starting:30")
+    assert [bind(b), bind(a)] == [802, 802]
+    grow_older(two, 30)
     assert [bind(a), bind(b)] == [0, 0]
-    a(steps.set_faults, "fm=stalled:0.8")
-    time.sleep(1)
+    a(steps.set_faults, "fm=stalled:30")
+    grow_older(two, 30)
     assert bind(b) == 802  # the stall begins with the first bind, whoever's that is
     assert bind(a) == 802
-    time.sleep(0.9)
+    grow_older(two, 30)
     assert [bind(a), bind(b)] == [0, 0]
 
 
@@ -159,23 +171,38 @@ def test_a_call_with_two_forms_goes_by_its_own_name(two: Job) -> None:
 
 def test_a_delay_befalls_one_rank(two: Job) -> None:
     a, b = two.ranks
-    a(steps.set_faults, "delay:cuMemCreate:rank=1:nth=1:seconds=0.7")
-    assert a(steps.timed, memory)[1] < 0.7
-    assert b(steps.timed, memory)[1] >= 0.7
-    assert b(steps.timed, memory)[1] < 0.7
+    a(steps.set_faults, f"delay:cuMemCreate:rank=1:nth=1:seconds={TOO_LONG}")
+    a(memory)
+    b.begin(memory)
+    assert not b.done(0.5)
+    b.kill()
+
+
+def test_a_delay_ends_and_befalls_one_use(two: Job) -> None:
+    a, b = two.ranks
+    a(steps.set_faults, "delay:cuMemCreate:rank=1:nth=1:seconds=0.4")
+    _, began, ended = b(steps.timed, memory)
+    assert ended - began >= 0.4
+    a(steps.clear_faults)
+    a(steps.set_faults, f"delay:cuMemCreate:rank=1:nth=2:seconds={TOO_LONG}")
+    b(memory)
+    b.begin(memory)
+    assert not b.done(0.5)
+    b.kill()
 
 
 def test_a_delayed_add_delays_the_others_and_no_more(two: Job) -> None:
     a, b = two.ranks
     mc = a(bare_object, 2, STEP, FD)
     other = handed_over(a, b, mc)
-    two.faults.set("delay:cuMulticastAddDevice:rank=1:seconds=1.5")
+    two.faults.set("delay:cuMulticastAddDevice:rank=1:seconds=0.7")
     a(driver.multicast_add_device, mc, 0)
     mem = a(memory, 0, STEP, FD)
-    b.begin(driver.multicast_add_device, other, 1)
-    answer, seconds = a(steps.timed, driver.multicast_bind_mem, mc, 0, mem, 0, STEP, 0)
-    assert (answer.status, b.result()) == (0, None)
-    assert seconds > 1
+    b.begin(steps.timed, driver.multicast_add_device, other, 1)
+    bound, _, ended = a(steps.timed, driver.multicast_bind_mem, mc, 0, mem, 0, STEP, 0)
+    added, began, _ = b.result()
+    assert (bound.status, added.status) == (0, 0)
+    assert ended - began >= 0.7
 
 
 @pytest.mark.parametrize(("when", "left"), [("kill-before", 0), ("kill-after", 1)])
@@ -209,7 +236,7 @@ def test_a_blocked_call_that_is_told_to_fail_is_counted_once(two: Job) -> None:
     a(driver.multicast_add_device, mc, 0)
     mem = a(memory, 0, STEP, FD)
     a.begin(ask, driver.multicast_bind_mem, mc, 0, mem, 0, STEP, 0)
-    assert not a.done(1.2)
+    assert not a.done(0.8)  # it looks up four times a second
     b(driver.multicast_add_device, other, 1)
     assert a.result().status == 0
     assert bind(a) == 2

@@ -233,11 +233,10 @@ def test_an_object_of_a_fabric_handle_that_came_too_late_begins_anew(two: Job) -
     b(driver.multicast_add_device, answer.value, 1)
     binds = ((a, again.value, 0), (b, answer.value, 1))
     for rank, mc, dev in binds:
-        rank.begin(steps.timed, driver.multicast_bind_mem, mc, 0, rank(memory, dev, STEP, FD), 0, STEP, 0)
+        rank.begin(ask, driver.multicast_bind_mem, mc, 0, rank(memory, dev, STEP, FD), 0, STEP, 0)
     for rank, *_ in binds:  # device 0 was added to the old one: both wait for it, and nobody will add it
-        refused, seconds = rank.result()
+        refused = rank.result()
         assert (refused.status, refused.refused) == (909, ("MC341",))
-        assert seconds < 2.5
     a(driver.multicast_add_device, again.value, 0)
     for rank, mc, dev in binds:
         assert rank(steps.bound_memory, mc, dev)
