@@ -91,7 +91,8 @@ class SymmetricArray(Resource):
         """
         from .host_view import host_view
 
-        return host_view(self.local if rank is None else self.peer(rank), self.shape, self.dtype)
+        whose = self.team.own_rank("numpy(rank)") if rank is None else rank
+        return host_view(self.peer(whose), self.shape, self.dtype)
 
     def __repr__(self) -> str:
         """Show shape, type and team."""

@@ -37,14 +37,14 @@ class MulticastObject(Resource):
     handle
         The driver's handle.
     size
-        In bytes; what was asked for, rounded up to the granularity.
+        In bytes; what was asked for, rounded up to the granularity. None for an imported object of unknown size.
     num_devices
-        How many devices belong to it.
+        How many devices belong to it, or None.
     granularity
         Of binds, in bytes: offsets and sizes are multiples.
     """
 
-    def __init__(self, handle: int, size: int, num_devices: int, granularity: int) -> None:
+    def __init__(self, handle: int, size: int | None, num_devices: int | None, granularity: int) -> None:
         super().__init__()
         self.handle = handle
         self.size = size
@@ -102,10 +102,18 @@ class MulticastObject(Resource):
         return made
 
     @classmethod
-    def import_(cls, shared: int | bytes, kind: Kind, *, size: int, num_devices: int, granularity: int) -> Self:
+    def import_(
+        cls,
+        shared: int | bytes,
+        kind: Kind,
+        *,
+        size: int | None = None,
+        num_devices: int | None = None,
+        granularity: int | None = None,
+    ) -> Self:
         """Import an object that another process exported.
 
-        The driver tells nothing about an imported object, so what its creator knows travels with the handle.
+        The driver tells nothing about an imported object, so what its creator knows should travel with the handle.
 
         Parameters
         ----------
@@ -113,11 +121,15 @@ class MulticastObject(Resource):
             A file descriptor (it may be closed afterwards), or the 64 bytes of a fabric handle.
         kind
             ``"posix_fd"`` or ``"fabric"``.
-        size, num_devices, granularity
-            As the creator's object has them.
+        size, num_devices
+            As the creator's object has them. Without size, ``map`` has to be told how much to map.
+        granularity
+            As the creator's object has it; None: the driver's minimum.
         """
         driver.init(0)
-        return cls(import_handle(shared, kind), positive("size", size), num_devices, granularity)
+        checked = size if size is None else positive("size", size)
+        step = granularity or _minimum_granularity(size or 1, num_devices or 1)
+        return cls(import_handle(shared, kind), checked, num_devices, step)
 
     def add_device(self, device: DeviceLike) -> None:
         """Add a device. Binds and maps wait until all are added, everywhere."""
@@ -181,10 +193,18 @@ class MulticastObject(Resource):
             Who gets access.
         size
             Bytes from the beginning; None: all.
+
+        Raises
+        ------
+        TypeError
+            The size of the object is not known: it was imported without.
         """
         self.check_open()
+        wanted = self.size if size is None else size
+        if wanted is None:
+            raise TypeError("map needs size: the driver does not tell how large an imported object is")
         only = self.bindings[0].device if self.bindings else None
-        mapping = map_handles([self.handle], self.size if size is None else size, accessors(devices, only))
+        mapping = map_handles([self.handle], positive("size", wanted), accessors(devices, only))
         self._mappings.append(mapping)
         return mapping
 
@@ -204,6 +224,12 @@ class MulticastObject(Resource):
     def __repr__(self) -> str:
         """Show size and devices."""
         return f"MulticastObject(size={self.size}, num_devices={self.num_devices})"
+
+
+def _minimum_granularity(size: int, num_devices: int) -> int:
+    prop = driver.MulticastObjectProp_v1()
+    prop.num_devices, prop.size_ = num_devices, size
+    return driver.multicast_get_granularity(prop, granularity_flag("minimum"))
 
 
 def _members(devices: Sequence[DeviceLike] | None, num_devices: int | None) -> tuple[list[int], int]:
