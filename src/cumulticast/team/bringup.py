@@ -83,7 +83,8 @@ class Attempt:
         """
         said: list[Ballot] = []
         for stages in self._steps.between_votes():
-            said = cast(self._members.comm, self._carry_out(stages, said), self._members.timeout)
+            ballots = self._carry_out(stages, said)
+            said = cast(self._members.comm, ballots, list(stages)[-1], self._members.timeout)
             if error := verdict(said) or self._wanted.compare(said):
                 self._undo_together(error)
                 return error

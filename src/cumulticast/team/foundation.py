@@ -62,7 +62,7 @@ class Foundation(Resource):
                 ballots.append(Ballot("agree", None, facts.as_dict()))
             except Exception as error:
                 ballots.append(Ballot("agree", Failure.of("agree", error)))
-        said = cast(self.members.comm, ballots, self.members.timeout)
+        said = cast(self.members.comm, ballots, "agree", self.members.timeout)
         if error := verdict(said):
             raise error
         return [Facts(**ballot.brings) for ballot in said]
@@ -114,7 +114,7 @@ class Foundation(Resource):
         """
         members = self.members
         ballots = [Ballot("share", None, {"rank": rank}) for rank in self._in_other(block, mine)]
-        theirs: list[int] = [ballot.brings["rank"] for ballot in cast(members.comm, ballots, members.timeout)]
+        theirs: list[int] = [ballot.brings["rank"] for ballot in cast(members.comm, ballots, "share", members.timeout)]
         step = self.heap.granularity(nbytes)
         begin = offset - offset % step
         size = round_up(offset + nbytes, step) - begin

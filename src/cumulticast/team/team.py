@@ -234,7 +234,8 @@ class Team(Resource):
         self._foundation.contexts.synchronize()
         self._collective("barrier", collectives.check)
         brings = {"asked": f"a barrier after {self._heap.history}"}
-        said = cast(self._members.comm, [Ballot("barrier", None, brings) for _ in self.mine], self.timeout)
+        ballots = [Ballot("barrier", None, brings) for _ in self.mine]
+        said = cast(self._members.comm, ballots, "barrier", self.timeout)
         if error := verdict(said) or Wanted.compare(said, "barrier"):
             raise error
 

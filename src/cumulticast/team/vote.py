@@ -41,13 +41,15 @@ class Ballot:
         return cls(found["stage"], Failure(**failure) if failure else None, found["brings"])
 
 
-def cast(comm: Comm, mine: Sequence[Ballot], timeout: float) -> list[Ballot]:
+def cast(comm: Comm, mine: Sequence[Ballot], vote: str, timeout: float) -> list[Ballot]:
     """Exchange the ballots of all ranks.
 
     Parameters
     ----------
     comm
         Between the processes of the team.
+    vote
+        The name of this vote, the same for ranks that went through their steps and for those that did not.
     mine
         The ballots of the ranks of this process: one, or those of the whole team when it has only this process.
     timeout
@@ -62,7 +64,7 @@ def cast(comm: Comm, mine: Sequence[Ballot], timeout: float) -> list[Ballot]:
         return list(mine)
     (ballot,) = mine
     try:
-        return [Ballot.decode(said) for said in comm.exchange(ballot.encode(), ballot.stage, timeout)]
+        return [Ballot.decode(said) for said in comm.exchange(ballot.encode(), vote, timeout)]
     except CommError as error:
         raise lost(error) from error
 
