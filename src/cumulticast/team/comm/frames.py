@@ -106,7 +106,7 @@ class FrameReader:
             These are no frames.
         """
         self._held += received
-        while frame := self._next():
+        while self._held and (frame := self._next()):
             yield frame
 
     def _next(self) -> Frame | None:
