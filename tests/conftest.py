@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,15 @@ def pytest_configure() -> None:
     """Let Ctrl-C arrive, as at a terminal: a shell starts what runs in its background with SIGINT ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep a file's tests in one process, which makes what they share once; slow ones are few, and go where room is."""
+    from xdist.scheduler import LoadFileScheduling
+
+    usual = config.option.dist == "load" and config.option.markexpr != "slow"
+    return LoadFileScheduling(config, log) if usual else None
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

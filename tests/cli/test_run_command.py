@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -117,10 +116,8 @@ def test_a_fault_that_the_machine_cannot_have_is_a_usage_error() -> None:
 
 def test_a_block_limit_ends_a_blocked_bind() -> None:
     code = BIND_BEYOND.replace("num_devices, prop.size_ = 1", "num_devices, prop.size_ = 2")
-    start = time.monotonic()
     done = python(code, "--hopeless", "wait", "--block-limit", "0.3")
     assert "DriverTimeoutError" in done.stderr
-    assert time.monotonic() - start < 30
 
 
 def test_all_processes_of_the_command_share_one_machine(tmp_path: Path) -> None:

@@ -61,9 +61,10 @@ WAITING = """
 """
 
 
-@pytest.fixture
-def waiting(tmp_path: Path) -> Generator[tuple[Path, Path]]:
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Path, Path]]:
     """Run three ranks on two nodes, two of which wait for the third; give the world and the meeting place."""
+    tmp_path = tmp_path_factory.mktemp("waiting")
     place = tmp_path / "world"
     command = words(WAITING, 3, "--machine", "gb200-nvl72", "--nodes", "2", "--devices", "2")
     with started(command, environment(tmp_path, CUMULTICAST_WORLD=str(place))) as process:
@@ -95,18 +96,6 @@ def test_json_says_who_waits_for_whom(waiting: tuple[Path, Path]) -> None:
     assert [a["holders"] for a in world["allocations"]] == [[pids[0]], [pids[1]]] or len(world["allocations"]) == 2
 
 
-def test_after_the_wait_the_bindings_are_shown(waiting: tuple[Path, Path]) -> None:
-    place, meeting = waiting
-    (meeting / "go").touch()
-    eventually(lambda: (meeting / "bound-0").exists() and (meeting / "bound-1").exists())
-    world = shown(place)
-    (obj,) = world["multicast"]
-    assert (obj["missing"], obj["devices"], obj["slot"]) == (0, [0, 1, 2], True)
-    assert {(b["device"], b["mc_offset"], b["size"]) for b in obj["bindings"]} >= {(0, 0, 2 << 20), (1, 0, 2 << 20)}
-    assert [p["waiting"] for p in world["processes"][:2]] == [None, None]
-    assert world["devices"][0]["used"] == 2 << 20
-
-
 def test_the_table_says_it_in_words(waiting: tuple[Path, Path]) -> None:
     place, _ = waiting
     done = ps(place)
@@ -129,6 +118,19 @@ def test_looking_changes_nothing(waiting: tuple[Path, Path]) -> None:
     for options in ((), ("--json",), ("--prune",)):
         ps(place, *options)
     assert state() == before
+
+
+def test_after_the_wait_the_bindings_are_shown(waiting: tuple[Path, Path]) -> None:
+    """The last of those that share the ranks: it ends the wait."""
+    place, meeting = waiting
+    (meeting / "go").touch()
+    eventually(lambda: (meeting / "bound-0").exists() and (meeting / "bound-1").exists())
+    world = shown(place)
+    (obj,) = world["multicast"]
+    assert (obj["missing"], obj["devices"], obj["slot"]) == (0, [0, 1, 2], True)
+    assert {(b["device"], b["mc_offset"], b["size"]) for b in obj["bindings"]} >= {(0, 0, 2 << 20), (1, 0, 2 << 20)}
+    assert [p["waiting"] for p in world["processes"][:2]] == [None, None]
+    assert world["devices"][0]["used"] == 2 << 20
 
 
 def test_a_writer_does_not_wait_for_ps_nor_ps_for_a_writer(tmp_path: Path) -> None:

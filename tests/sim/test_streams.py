@@ -78,7 +78,7 @@ def test_time_passes_between_recorded_events(context):
     for event in (first, last, untimed):
         ok(cu.cuEventRecord(event, 0))
     assert ok(cu.cuEventElapsedTime(first, first)) == 0
-    assert 0 < ok(cu.cuEventElapsedTime(first, last)) < 1000
+    assert ok(cu.cuEventElapsedTime(first, last)) > 0
     assert ok(cu.cuEventElapsedTime(last, first)) < 0
     assert status(cu.cuEventElapsedTime(first, untimed)) == INVALID_HANDLE
     for event in (first, last, untimed):
