@@ -19,6 +19,7 @@ BENCHES = (
     "bench_explain",
     "bench_plan",
     "bench_team",
+    "bench_collectives",
 )
 
 

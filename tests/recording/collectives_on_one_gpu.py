@@ -21,11 +21,10 @@ sys.path.append(str(Path(__file__).parents[1] / "team" / "collectives"))  # the 
 
 from collective_models import DTYPES, OPS, bits, reduced, values
 
-from cumulticast import driver
+from cumulticast import Team, driver
 from cumulticast.team import collectives
 from cumulticast.team.collectives import CollectiveTimeout
 from cumulticast.team.collectives.engine import engine_of
-from cumulticast.team.team import Team
 
 COUNTS = (1, 3, 17, 1001, 2 * 8192 + 4099, 1_000_000)
 ALGORITHMS = ("one_shot", "two_shot")

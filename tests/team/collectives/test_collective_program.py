@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -102,6 +105,26 @@ def test_a_driver_older_than_nvrtc_gets_machine_code(
     collectives.barrier(seats)
     seats.synchronize()
     assert [image[:4] for image in given] == [b"//\n/", b"\x7fELF"] * 2
+
+
+@pytest.mark.cuda_machine(machine="h200-vm-1")
+def test_a_driver_that_takes_neither(seated: Seated, kept: Path) -> None:
+    """The driver of this machine says 13.0, and takes no machine code as it is a software driver."""
+    seats = seated(1, multicast=False)
+    hint = r"NVRTC 13\.\d is newer than the driver \(CUDA 13.0\); pip install 'nvidia-cuda-nvrtc==13.0.\*' has one"
+    with pytest.raises(KernelsUnavailable, match=hint):
+        collectives.barrier(seats)
+
+
+@pytest.mark.slow
+def test_what_is_played_on_a_real_gpu() -> None:
+    """tests/recording/collectives_on_one_gpu.py, here on a simulated one without multicast."""
+    script = Path(__file__).parents[2] / "recording" / "collectives_on_one_gpu.py"
+    machine = [sys.executable, "-m", "cumulticast.cli", "run", "--machine", "pcie-h100-2", "--devices", "1", "--"]
+    done = subprocess.run([*machine, sys.executable, str(script), "2"], capture_output=True, text=True, timeout=55)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["good"] and said["results"]["played"] > 500 and "MULTICAST_SUPPORTED" in said["why_not"]
 
 
 # ---- keeping

@@ -19,9 +19,8 @@ def on_rank(rank: int, place: str, models: str) -> list[str]:
     import numpy as np
     from collective_models import BFLOAT16, bits, reduced, values
 
-    from cumulticast import driver
+    from cumulticast import Team, driver
     from cumulticast.team import collectives
-    from cumulticast.team.team import Team
 
     wrong = []
     with Team.join(f"file://{place}", rank, rank=rank, size=RANKS, timeout=20) as team:
@@ -62,8 +61,7 @@ def test_collectives_of_processes(run_ranks: Any, tmp_path: Path) -> None:
 
 def on_rank_or_away(rank: int, place: str) -> str:
     """Come to a second all_reduce, but for rank 1."""
-    from cumulticast.team import TeamError
-    from cumulticast.team.team import Team
+    from cumulticast import Team, TeamError
 
     with Team.join(f"file://{place}", rank, rank=rank, size=RANKS, timeout=20) as team:
         array = team.empty(COUNT, "float32")

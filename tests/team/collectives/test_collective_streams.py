@@ -154,3 +154,14 @@ def test_the_current_context_stays(seats: LocalSeats) -> None:
     before = driver.ctx_get_current()
     collectives.all_reduce(seats, filled(seats))
     assert driver.ctx_get_current() == before
+
+
+def test_collectives_of_several_streams_come_one_after_the_other(seats: LocalSeats, streams: list[int]) -> None:
+    """No two kernels of a rank run at once, though nothing but the team orders the streams."""
+    array = filled(seats, 50_000)
+    for turn in range(12):
+        collectives.all_reduce(seats, array, stream=streams if turn % 2 else None)
+    for stream in streams + seats.streams():
+        driver.stream_synchronize(stream)
+    collectives.check(seats)
+    assert all_are(array, 6 * 3**11)

@@ -10,14 +10,15 @@ from weakref import WeakKeyDictionary
 from cumulticast import driver
 
 from .call import NAMES, Call, Why
-from .errors import CollectiveTimeout
+from .errors import CollectiveTimeout, KernelsUnavailable
 from .kinds import Reduction
-from .program import Program, image_of
+from .program import Program, image_of, nvrtc_version
 from .protocol import THREADS, Seats
 
 _WORD = ctypes.sizeof(ctypes.c_uint64)
 _PORTABLE_MAPPED = 1 | 2  # CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP
 _UNSUPPORTED_PTX_VERSION = 222
+_NO_TIMES = 2  # CU_EVENT_DISABLE_TIMING
 _RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
 
 _engines: WeakKeyDictionary[Seats, Engine] = WeakKeyDictionary()
@@ -42,6 +43,9 @@ class Engine:
 
     Nothing is loaded between two launches of one collective: loading may wait for what runs on a device, and that waits
     for the ranks that come later.
+
+    Collectives of a rank count on coming one after the other, so each waits for the one before, whatever stream that
+    was on. What is captured does not wait, nor is it waited for: when a graph is launched is the user's affair.
     """
 
     def __init__(self, seats: Seats) -> None:
@@ -51,6 +55,7 @@ class Engine:
         with ExitStack() as held, _outside_of_captures():
             self._contexts = {device: _retained(device, held) for device in dict.fromkeys(self._devices)}
             self._words = _failure_words(len(self._devices), next(iter(self._contexts.values())), held)
+            self._ended = [_event(self._contexts[device], held) for device in self._devices]
             self._held = held.pop_all()
 
     def close(self) -> None:
@@ -90,7 +95,9 @@ class Engine:
         known = self._kernels.setdefault((device, reduction), {})
         if name not in known:
             with current(self._contexts[device]), _outside_of_captures():
-                known[""] = known.get("") or _module(Program(reduction, _capability(device)))
+                if not known:
+                    known[""] = _module(Program(reduction, _capability(device)))
+                    self._held.callback(_unload, known[""], self._contexts[device])
                 known[name] = driver.module_get_function(known[""], name.encode())
                 driver.func_load(known[name])  # else the first launch does, lazily
         return known[name]
@@ -99,7 +106,12 @@ class Engine:
         """Launch for one rank."""
         arguments = (ctypes.c_void_p * 1)(ctypes.addressof(call))
         with current(self._contexts[self._devices[seat]]):
+            alone = driver.stream_is_capturing(stream)
+            if not alone:
+                driver.stream_wait_event(stream, self._ended[seat], 0)
             driver.launch_kernel(kernel, blocks, 1, 1, THREADS, 1, 1, 0, stream, ctypes.addressof(arguments), 0)
+            if not alone:
+                driver.event_record(self._ended[seat], stream)
 
 
 def _retained(device: int, held: ExitStack) -> int:
@@ -116,6 +128,19 @@ def _failure_words(count: int, context: int, held: ExitStack) -> ctypes.Array[ct
     held.callback(driver.mem_free_host, address)
     ctypes.memset(address, 0, _WORD * count)
     return (ctypes.c_uint64 * count).from_address(address)
+
+
+def _event(context: int, held: ExitStack) -> int:
+    """Create an event, which counts as over until it is recorded."""
+    with current(context):
+        event = driver.event_create(_NO_TIMES)
+    held.callback(driver.event_destroy_v2, event)
+    return event
+
+
+def _unload(module: int, context: int) -> None:
+    with current(context):
+        driver.module_unload(module)
 
 
 @contextmanager
@@ -149,7 +174,14 @@ def _module(program: Program) -> int:
     try:
         return _load(image_of(program))
     except driver.UnsupportedPtxVersionError:
-        return _load(image_of(Program(program.reduction, program.capability, machine_code=True)))
+        image = image_of(Program(program.reduction, program.capability, machine_code=True))
+    try:
+        return _load(image)
+    except driver.NoBinaryForGpuError as error:
+        version = driver.driver_get_version()
+        ours = f"{version // 1000}.{version % 1000 // 10}"
+        hint = f"pip install 'nvidia-cuda-nvrtc=={ours}.*' has one that suits"
+        raise KernelsUnavailable(f"NVRTC {nvrtc_version()} is newer than the driver (CUDA {ours}); {hint}") from error
 
 
 def _load(image: bytes) -> int:

@@ -78,9 +78,13 @@ def image_of(program: Program) -> bytes:
 
 def _parts(program: Program) -> list[bytes]:
     """Name all that decides what the compiler makes."""
-    version = _good(_nvrtc().nvrtcVersion())
     texts = [text for named in sorted(_texts().items()) for text in named]
-    return [repr(version).encode(), *texts, *(option.encode() for option in program.options())]
+    return [nvrtc_version().encode(), *texts, *(option.encode() for option in program.options())]
+
+
+def nvrtc_version() -> str:
+    """Answer the version of NVRTC, as ``13.5``."""
+    return ".".join(map(str, _good(_nvrtc().nvrtcVersion())))
 
 
 def _compile(program: Program) -> bytes:
