@@ -60,7 +60,7 @@ def bind_memory(
     handle, owner, size = _piece(memory, mem_offset, size)
     whose = owner if device is None else device_ordinal(device)
     occupied = _occupied(mc, size, mem_offset)
-    at = free_offset(mc, whose, occupied) if mc_offset is None else operator.index(mc_offset)
+    at = _place(mc, whose, occupied) if mc_offset is None else operator.index(mc_offset)
     if device is not None and has_v2():
         driver.multicast_bind_mem_v2(mc.handle, whose, at, handle, mem_offset, size, 0)
     else:
@@ -85,7 +85,7 @@ def bind_address(
     owner = int(driver.pointer_get_attribute(driver.PointerAttribute.DEVICE_ORDINAL, address))
     whose = owner if device is None else device_ordinal(device)
     occupied = _occupied(mc, size, address)
-    at = free_offset(mc, whose, occupied) if mc_offset is None else operator.index(mc_offset)
+    at = _place(mc, whose, occupied) if mc_offset is None else operator.index(mc_offset)
     if device is not None and has_v2():
         driver.multicast_bind_addr_v2(mc.handle, whose, at, address, size, 0)
     else:
@@ -102,7 +102,7 @@ def has_v2() -> bool:
 def free_offset(mc: MulticastObject, device: int, size: int) -> int:
     """Answer the first place of a device where so many bytes are free, as far as this process bound them.
 
-    Where none is left it is the place behind the last one: the driver refuses that, and says by how much.
+    Where none is left it is the place behind the last one.
     """
     end = 0
     for bound in sorted((b for b in mc.bindings if b.device == device), key=lambda b: b.mc_offset):
@@ -110,6 +110,17 @@ def free_offset(mc: MulticastObject, device: int, size: int) -> int:
             break
         end = bound.mc_offset + bound.occupied
     return round_up(end, mc.granularity)
+
+
+def _place(mc: MulticastObject, device: int, size: int) -> int:
+    """Answer the first place of a device that is free and inside of the object.
+
+    The driver would take some that begin or end behind it (MC309), where no mapping shows them.
+    """
+    at = free_offset(mc, device, size)
+    if mc.size is not None and at + size > mc.size:
+        raise ValueError(f"no room for {size} bytes of device {device} in {mc}: the first place is at {at}")
+    return at
 
 
 def _occupied(mc: MulticastObject, size: int, begin: int) -> int:
@@ -125,6 +136,8 @@ def _piece(memory: PhysicalMemory | int, mem_offset: int, size: int | None) -> t
     """Answer handle, device and size of what is to be bound."""
     if isinstance(memory, PhysicalMemory):
         memory.check_open()
+        if not 0 <= mem_offset < memory.size:
+            raise ValueError(f"mem_offset {mem_offset}: {memory} has the offsets 0 to {memory.size - 1}")
         left = memory.size - mem_offset
         handle, wanted, owner = memory.handle, left if size is None else size, memory.device
     elif size is None:

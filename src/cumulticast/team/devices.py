@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -33,8 +34,10 @@ def device_ordinal(device: DeviceLike) -> int:
         There is no such device; the message says which there are.
     """
     given = getattr(device, "device_id", device)
+    if isinstance(given, str | bytes | numbers.Real) and not isinstance(given, numbers.Integral):
+        raise TypeError(f"{device!r} is no device: give an ordinal or a cuda.core.Device")
     try:
-        ordinal = operator.index(given if hasattr(given, "__index__") else int(given))
+        ordinal = operator.index(given if hasattr(given, "__index__") else int(given))  # a CUdevice has __int__ alone
     except (TypeError, ValueError):
         raise TypeError(f"{device!r} is no device: give an ordinal or a cuda.core.Device") from None
     driver.init(0)

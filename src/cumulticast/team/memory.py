@@ -10,7 +10,7 @@ from cumulticast import driver
 from .devices import DeviceLike, Granularity, Kind, device_ordinal, granularity_flag, handle_mask, positive, round_up
 from .handles import export_handle, import_handle
 from .mapping import Mapping, map_handles
-from .resource import Resource
+from .resource import Resource, close_all
 
 if TYPE_CHECKING:
     from .multicast import Binding
@@ -87,7 +87,9 @@ class PhysicalMemory(Resource):
             In bytes. The driver does not tell it (cuMemGetAllocationPropertiesFromHandle has no size), so it has to
             travel with the handle.
         """
-        return cls(import_handle(shared, kind), positive("size", size), None)
+        driver.init(0)
+        size = positive("size", size)
+        return cls(import_handle(shared, kind), size, None)
 
     def export(self, kind: Kind) -> int | bytes:
         """Export the memory: a file descriptor, which you close, or the 64 bytes of a fabric handle."""
@@ -101,8 +103,7 @@ class PhysicalMemory(Resource):
 
     def _unbind(self) -> None:
         """Unbind before the memory goes: B200 refuses the unbind afterwards (pytorch/pytorch #162429)."""
-        for binding in reversed(self.bindings[:]):
-            binding.close()
+        close_all(self.bindings[:])
 
     def __repr__(self) -> str:
         """Show size and device."""

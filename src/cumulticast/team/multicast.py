@@ -21,7 +21,7 @@ from .devices import (
 from .handles import export_handle, import_handle
 from .mapping import Mapping, map_handles
 from .memory import PhysicalMemory, accessors
-from .resource import Resource
+from .resource import Resource, close_all
 
 
 class MulticastObject(Resource):
@@ -41,7 +41,7 @@ class MulticastObject(Resource):
     num_devices
         How many devices belong to it, or None.
     granularity
-        Of binds, in bytes: offsets and sizes are multiples.
+        Of binds, in bytes: offsets and sizes are multiples. The driver's minimum.
     """
 
     def __init__(self, handle: int, size: int | None, num_devices: int | None, granularity: int) -> None:
@@ -77,7 +77,7 @@ class MulticastObject(Resource):
         num_devices
             Instead of devices: how many there will be. Each is added by ``add_device``, in any process.
         granularity
-            ``minimum`` or ``recommended``: what sizes and offsets are rounded up to.
+            ``minimum`` or ``recommended``: what size is rounded up to.
         handle_types
             How it can be shared with other processes: ``"posix_fd"``, ``"fabric"``, or several.
 
@@ -95,7 +95,8 @@ class MulticastObject(Resource):
         driver.init(0)
         step = driver.multicast_get_granularity(prop, granularity_flag(granularity))
         prop.size_ = round_up(size, step)
-        made = cls(int(driver.multicast_create(prop)), prop.size_, count, step)
+        least = step if granularity == "minimum" else _minimum_granularity(prop.size_, count)
+        made = cls(int(driver.multicast_create(prop)), prop.size_, count, least)
         with made.building():
             for ordinal in ordinals:
                 driver.multicast_add_device(made.handle, ordinal)
@@ -214,12 +215,10 @@ class MulticastObject(Resource):
         return export_handle(self.handle, kind)
 
     def _unmap(self) -> None:
-        for mapping in reversed(self._mappings):
-            mapping.close()
+        close_all(self._mappings)
 
     def _unbind(self) -> None:
-        for binding in reversed(self.bindings[:]):
-            binding.close()
+        close_all(self.bindings[:])
 
     def __repr__(self) -> str:
         """Show size and devices."""

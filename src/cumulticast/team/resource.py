@@ -3,10 +3,38 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
+
+
+def close_all(things: Iterable[Resource]) -> None:
+    """Close all of them, the last one first; one that cannot be closed keeps none of the others from it.
+
+    Raises
+    ------
+    cumulticast.driver.DriverError
+        The driver refused a step. The others were carried out all the same.
+    """
+    _carry_out([thing.close for thing in things])
+
+
+def _carry_out(steps: list[Callable[[], object]]) -> None:
+    """Carry all steps out, the last one first, and raise what went wrong first: the rest may follow from it."""
+    errors: list[BaseException] = []
+    while steps:
+        try:
+            steps.pop()()
+        except BaseException as error:  # an interrupt does not end a roll-back either
+            errors.append(error)
+    if errors:
+        first = next((error for error in errors if not isinstance(error, Exception)), errors[0])
+        for error in errors:
+            if error is not first:
+                first.add_note(" ".join(["another step:", str(error), *getattr(error, "__notes__", ())]))
+        raise first
 
 
 class Resource:
@@ -17,7 +45,7 @@ class Resource:
     """
 
     def __init__(self) -> None:
-        self._held = ExitStack()  # what undoes the steps that made this, the last one first
+        self._held: list[Callable[[], object]] = []  # what undoes the steps that made this, in their order
         self._closed = False
 
     @property
@@ -31,24 +59,27 @@ class Resource:
         Raises
         ------
         cumulticast.driver.DriverError
-            The driver refused a step. The other steps were carried out all the same.
+            The driver refused a step; later refusals are notes of the first. All others were carried out all the same.
         """
         if not self._closed:
             self._closed = True
-            self._held.close()
+            _carry_out(self._held)
 
     @contextmanager
     def building(self) -> Generator[None]:
         """Close, if the steps inside fail: what is half made leaves no trace."""
         try:
             yield
-        except BaseException:
-            self.close()
+        except BaseException as error:
+            try:
+                self.close()
+            except Exception as problem:
+                error.add_note(f"a step could not be undone: {problem}")
             raise
 
     def undo(self, step: Callable[..., object], *arguments: Any) -> None:
         """Note down what ``close`` has to do, before everything that was noted down earlier."""
-        self._held.callback(step, *arguments)
+        self._held.append(partial(step, *arguments))
 
     def check_open(self) -> None:
         """Refuse to go on with what is closed.
