@@ -23,6 +23,7 @@ from cumulticast.sim.injection import Faults
 from cumulticast.sim.picture import Picture, take
 from cumulticast.sim.shared import World
 
+ZYGOTE = Path(__file__).with_name("zygote.py")
 LIMIT = 20.0  # seconds that a step may take before the test fails
 
 
@@ -35,11 +36,17 @@ class RankDied(AssertionError):
 
 
 class Zygote:
-    """See zygote.py."""
+    """See zygote.py.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    program
+        Zygote.py, or one that imports more and runs its ``main``.
+    """
+
+    def __init__(self, program: Path = ZYGOTE) -> None:
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, str(Path(__file__).with_name("zygote.py")), str(theirs.fileno())]
+        command = [sys.executable, str(program), str(theirs.fileno())]
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
         theirs.close()
 
