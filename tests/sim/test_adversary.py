@@ -261,17 +261,18 @@ print(hex(word.value))
 """
 
 
-@pytest.mark.parametrize("by_option", [True, False])
-def test_run_sets_the_memory(by_option: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    def told(memory: str) -> str:
-        options = ["--memory", memory] if by_option else []
-        if not by_option:
-            monkeypatch.setenv("CUMULTICAST_MEMORY", memory)
-        command = [sys.executable, "-m", "cumulticast.cli", "run", *options, "--", sys.executable, "-c", PROGRAM]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout.strip()
+def told(*options: str) -> str:
+    """Answer what fresh memory holds in a program under `run`."""
+    command = [sys.executable, "-m", "cumulticast.cli", "run", *options, "--", sys.executable, "-c", PROGRAM]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
 
-    assert told("plain") == "0x0"
-    assert told("adversarial:1") == told("adversarial:1") != told("adversarial:2")
-    assert told("adversarial").startswith("0xffff")
+
+def test_run_sets_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert told("--memory", "plain") == "0x0"
+    one = told("--memory", "adversarial:1")
+    assert told("--memory", "adversarial").startswith("0xffff")
+    monkeypatch.setenv("CUMULTICAST_MEMORY", "adversarial:1")
+    assert told() == one
+    assert told("--memory", "adversarial:2") != one

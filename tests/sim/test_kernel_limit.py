@@ -65,20 +65,20 @@ def reason(cuda_machine) -> str:
     return next(line for line in cuda_machine.log if "an earlier kernel failed" in line)
 
 
-@pytest.mark.cuda_machine(kernel_limit=0.2)
+@pytest.mark.cuda_machine(kernel_limit=0.8)
 def test_a_kernel_beyond_the_limit_ends_with_702_that_sticks(cuda_machine, flag):
     began = time.monotonic()
     launch(b"waits", 8, 64, flag)
     assert status(cu.cuCtxSynchronize()) == TIMEOUT
-    assert time.monotonic() - began >= 0.2
+    assert time.monotonic() - began >= 0.8
     assert status(cu.cuMemAlloc(16)) == status(cu.cuStreamQuery(0)) == TIMEOUT
     assert ok(cu.cuDeviceGetCount()) == 8
     said = reason(cuda_machine)
-    assert "kernel waits: it ran longer than its time limit of 0.2 s; 3 of 8 blocks have not ended" in said
+    assert "kernel waits: it ran longer than its time limit of 0.8 s; 3 of 8 blocks have not ended" in said
     assert "block (5, 0, 0), thread (0, 0, 0) was last at line 12 (ld.acquire.sys.global.u32 %r2, [%d];)" in said
 
 
-@pytest.mark.cuda_machine(kernel_limit=0.2)
+@pytest.mark.cuda_machine(kernel_limit=0.8)
 def test_threads_that_wait_at_a_barrier_for_ever_are_told_from_those_that_spin(cuda_machine, context):
     launch(b"parts", 1, 64)
     assert status(cu.cuCtxSynchronize()) == TIMEOUT
@@ -123,12 +123,14 @@ print(int(cu.cuCtxSynchronize()[0]))
 """
 
 
-@pytest.mark.parametrize(("value", "answer"), [(0, "702\n"), (1, "0\n")])
-@pytest.mark.parametrize("by_option", [True, False])
-def test_run_sets_the_limit(value, answer, by_option, monkeypatch):
-    options = ["--kernel-limit", "0.3"] if by_option else []
+@pytest.mark.parametrize(
+    ("value", "limit", "by_option", "answer"),
+    [(0, "0.3", True, "702\n"), (0, "0.3", False, "702\n"), (1, "40", True, "0\n")],
+)
+def test_run_sets_the_limit(value, limit, by_option, answer, monkeypatch):
+    options = ["--kernel-limit", limit] if by_option else []
     if not by_option:
-        monkeypatch.setenv("CUMULTICAST_KERNEL_LIMIT", "0.3")
+        monkeypatch.setenv("CUMULTICAST_KERNEL_LIMIT", limit)
     program = PROGRAM.format(text=TEXT, value=value)
     command = [sys.executable, "-m", "cumulticast.cli", "run", *options, "--", sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)

@@ -19,7 +19,7 @@ from cumulticast.cli import main
 
 GOOD = [CREATE, IMPORT, add(0), add(1), bind(), waiting(2.0, 1.0), UNBIND, RELEASE_1, RELEASE]
 CALLS = [one["call"] for one in GOOD] + ["cuMemMap", "cuMemUnmap", "cuMemAddressReserve", "cuDevicePrimaryCtxReset"]
-MANY = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.just("\ud800")
 VALUES = st.recursive(
