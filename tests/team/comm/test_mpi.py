@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,11 +22,11 @@ pytestmark = [
 
 
 def under_mpirun(ranks: int, what: str, *options: str) -> list[str]:
-    """Run the part on ranks; the lines that they print, sorted."""
+    """Run the part on ranks; the lists that they print, sorted. mpirun may join their lines."""
     command = [str(MPIRUN), *options, "-n", str(ranks), sys.executable, str(PART), what]
     done = subprocess.run(command, capture_output=True, text=True, timeout=50)
     assert done.returncode == 0, done.stderr
-    return sorted(done.stdout.splitlines())
+    return sorted(re.findall(r"\[.*?\]", done.stdout))
 
 
 def test_ranks_of_mpi_meet_in_the_world_and_in_parts_of_it() -> None:

@@ -93,8 +93,7 @@ class Hub:
             self._close()
 
     def _needed(self) -> bool:
-        if self._open and not any(peer.own for peer in self._peers) and not self._reception.telling:
-            self._shut()
+        self._shut_unless_needed()
         return self._open or any(peer.session for peer in self._peers)
 
     def _turn(self) -> None:
@@ -196,14 +195,23 @@ class Hub:
         while self._lost:
             peer, what = self._lost.popleft()
             if peer in self._peers:
-                self._drop(peer)
+                self._forget(peer)
                 if peer.session:
                     peer.session.lose(peer, what)
+                self._shut_unless_needed()  # before rank 0 sees its end: then the place is free
+                peer.sock.close()
 
     def _drop(self, peer: Peer) -> None:
+        self._forget(peer)
+        peer.sock.close()
+
+    def _forget(self, peer: Peer) -> None:
         self._peers.discard(peer)
         self._selector.unregister(peer.sock)
-        peer.sock.close()
+
+    def _shut_unless_needed(self) -> None:
+        if self._open and not any(peer.own for peer in self._peers) and not self._reception.telling:
+            self._shut()
 
     def _shut(self) -> None:
         """Let nobody in any more, unless rank 0 is on its way in."""

@@ -151,12 +151,14 @@ def ask(name: str, key: int, timeout: float) -> int:
         It cannot be reached, does not answer in time (TimeoutError), or offers no such thing (ENOENT).
     """
     deadline = time.monotonic() + timeout
+    said, control = b"", []
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as sock:
         _connect(sock, f"\0{name[1:]}" if name.startswith("@") else name, deadline)
         sock.settimeout(max(RETRY, deadline - time.monotonic()))
-        sock.send(KEY.pack(key))
-        # Not socket.recv_fds: it does not pass its flags on (CPython 3.11), so the descriptor would be inherited.
-        said, control, _, _ = sock.recvmsg(1, socket.CMSG_SPACE(DESCRIPTOR.size), socket.MSG_CMSG_CLOEXEC)
+        with suppress(BrokenPipeError, ConnectionResetError):
+            sock.send(KEY.pack(key))
+            # Not socket.recv_fds: it does not pass its flags on (CPython 3.11), so the descriptor would be inherited.
+            said, control, _, _ = sock.recvmsg(1, socket.CMSG_SPACE(DESCRIPTOR.size), socket.MSG_CMSG_CLOEXEC)
     descriptors = [DESCRIPTOR.unpack(data)[0] for *_, data in control if len(data) == DESCRIPTOR.size]
     if said == UNKNOWN:
         raise OSError(errno.ENOENT, f"nothing is offered under {key}")
