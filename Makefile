@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-SOURCES := pyproject.toml setup.py $(wildcard src/cumulticast/libcuda/*.[cht]* src/cumulticast/libcuda/build_*.py src/cumulticast/libcuda/table.py $(wildcard src/cumulticast/libnvml/build_*.py src/cumulticast/libnvml/*.t[xs]*) src/cumulticast/sim/native/*.[ch] src/cumulticast/sim/native/build_*.py src/cumulticast/ptx/layout.py src/cumulticast/ptx/native/*.[ch] src/cumulticast/ptx/native/build_*.py)
+SOURCES := pyproject.toml setup.py $(wildcard src/cumulticast/libcuda/*.[cht]* src/cumulticast/libcuda/build_*.py src/cumulticast/libcuda/table.py $(wildcard src/cumulticast/libnvml/build_*.py src/cumulticast/libnvml/*.t[xs]*) src/cumulticast/sim/native/*.[ch] src/cumulticast/sim/native/build_*.py src/cumulticast/ptx/layout.py src/cumulticast/ptx/native/*.[ch] src/cumulticast/ptx/native/build_*.py src/cumulticast/team/native/*.[ch] src/cumulticast/team/native/build_*.py)
 
 # Tests start hundreds of interpreters; without compiled files each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE

@@ -36,6 +36,7 @@ setup(
         "src/cumulticast/libnvml/build_door.py:ffibuilder",
         "src/cumulticast/sim/native/build_native.py:ffibuilder",
         "src/cumulticast/ptx/native/build_runtime.py:ffibuilder",
+        "src/cumulticast/team/native/build_dlpack.py:ffibuilder",
     ],
     cmdclass={"build_ext": build_with_libraries},
 )

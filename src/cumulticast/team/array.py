@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -14,6 +14,8 @@ from .block import Block
 from .resource import Resource
 
 if TYPE_CHECKING:
+    from .dlpack import Exports
+    from .replica import Replica
     from .team import Team
 
 NumpyArray = np.ndarray[Any, np.dtype[Any]]
@@ -37,6 +39,7 @@ class SymmetricArray(Resource):
         self.team, self.shape, self.dtype = team, shape, dtype
         self.nbytes = nbytes_of(shape, dtype)
         self._block, self._offset = block, offset
+        self._exports: Exports | None = None
 
     @property
     def block(self) -> Block:
@@ -93,6 +96,69 @@ class SymmetricArray(Resource):
 
         whose = self.team.own_rank("numpy(rank)") if rank is None else rank
         return host_view(self.peer(whose), self.shape, self.dtype)
+
+    # ---- for other libraries
+
+    def replica(self, rank: int | None = None) -> Replica:
+        """Answer one rank's replica, which torch, cupy and cuda.core take by DLPack.
+
+        Parameters
+        ----------
+        rank
+            Whose; None: this rank's. That of another process is mapped here too.
+
+        Raises
+        ------
+        ValueError
+            The team has no such rank; or None, where this process drives several.
+        """
+        from .replica import Replica
+
+        own = self.team.own_rank("replica(rank)") if rank is None else self.team.check_rank(rank)
+        return Replica(self, own)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Answer where this rank's replica lies: kDLCUDA, ordinal."""
+        return self._own_replica(BufferError).__dlpack_device__()
+
+    def __dlpack__(self, **asked: Any) -> object:
+        """Export this rank's replica; see `Replica.__dlpack__`."""
+        return self._own_replica(BufferError).__dlpack__(**asked)
+
+    @property
+    def __cuda_array_interface__(self) -> Mapping[str, Any]:
+        """What `Replica` says of this rank's replica."""
+        return self._own_replica(AttributeError).__cuda_array_interface__
+
+    def _own_replica(self, refusal: type[Exception]) -> Replica:
+        """Answer this rank's replica, or raise what the protocol expects where there are several."""
+        try:
+            return self.replica()
+        except ValueError as error:
+            raise refusal(str(error)) from error
+
+    @property
+    def exports(self) -> Exports:
+        """The tensors that others have made of it by DLPack."""
+        from .dlpack import Exports
+
+        self._exports = self._exports or Exports()
+        return self._exports
+
+    def close(self) -> None:
+        """Give its place back to the team. A second call does nothing.
+
+        Raises
+        ------
+        BufferError
+            A tensor that another library made of it is still alive, and would come to show another array's values.
+            Nothing is done. A team that closes does not ask: whoever uses such a tensor afterwards meets a fault.
+        """
+        if not (self.closed or self.team.closed) and self._exports and self._exports.alive:
+            raise BufferError(
+                f"{self!r}: tensors made of it by DLPack are alive ({self._exports.alive}); let them go first"
+            )
+        super().close()
 
     def __repr__(self) -> str:
         """Show shape, type and team."""
