@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from collective_models import BFLOAT16
 
 from conftest import Seated
 from cumulticast import driver
@@ -62,6 +63,23 @@ def test_what_the_switch_cannot_do_has_no_kernel_for_it() -> None:
     assert reduction(np.dtype(np.float32), "min").form is None
     text = image_of(Program(reduction(np.dtype(np.float32), "min"), (9, 0)))
     assert entries(text) == {"one_shot_peers", "two_shot_peers"}
+
+
+@pytest.mark.parametrize("which", [None, SUM, reduction(BFLOAT16, "sum")], ids=["copies", "f32", "bf16"])
+def test_kernels_need_no_local_memory(which: Reduction | None) -> None:
+    """ptxas says what it has spilled. Where there is local memory, the first launch may wait for the device."""
+    from cuda.bindings import nvrtc
+
+    wanted = Program(which, (9, 0), machine_code=True)
+    texts = dict(program._texts())
+    source = texts.pop(wanted.file)
+    _, made = nvrtc.nvrtcCreateProgram(source, wanted.file, len(texts), list(texts.values()), list(texts))
+    options = [*(option.encode() for option in wanted.options()), b"--ptxas-options=-v"]
+    assert nvrtc.nvrtcCompileProgram(made, len(options), options)[0] == 0
+    log = program._text(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, made).decode()
+    nvrtc.nvrtcDestroyProgram(made)
+    kernels = 5 if which is None else 4
+    assert log.count("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == kernels, log
 
 
 def test_an_architecture_that_nvrtc_does_not_know_yet() -> None:

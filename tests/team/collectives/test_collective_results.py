@@ -12,6 +12,7 @@ from collective_seats import LocalSeats, Part
 
 from conftest import Seated
 from cumulticast.team import collectives
+from cumulticast.team.collectives.engine import engine_of
 
 ALGORITHMS = ("one_shot", "two_shot")
 RANKS = 4
@@ -144,6 +145,22 @@ def test_teams_of_other_sizes(seated: Seated, ranks: int) -> None:
                 lambda a, s=seats: collectives.all_gather(s, a),
                 lambda g, rank: gathered(g),
             )
+
+
+@pytest.mark.parametrize(("ranks", "most"), [(2, 32), (4, 32), (5, 26), (8, 16)])
+def test_ranks_that_share_a_device(machine: Any, ranks: int, most: int) -> None:
+    """All blocks of all of them have to be resident at once, on 132 multiprocessors."""
+    seats = LocalSeats((0,) * ranks, False, room=8 << 20)
+    assert engine_of(seats).most_blocks == most
+    count = 16 * 32 * 1024  # for 16 blocks of 8 ranks, 32 of fewer
+    play(
+        seats,
+        count,
+        np.dtype(np.float32),
+        lambda a: collectives.all_reduce(seats, a),
+        lambda g, rank: reduced("sum", g),
+    )
+    seats.close()
 
 
 @pytest.mark.parametrize("op", ["min", "max"])

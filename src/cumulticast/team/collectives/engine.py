@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Generator
+from collections import Counter
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from weakref import WeakKeyDictionary
 
@@ -13,11 +14,12 @@ from .call import NAMES, Call, Why
 from .errors import CollectiveTimeout, KernelsUnavailable
 from .kinds import Reduction
 from .program import Program, image_of, nvrtc_version
-from .protocol import THREADS, Seats
+from .protocol import MOST_BLOCKS, THREADS, Seats
 
 _WORD = ctypes.sizeof(ctypes.c_uint64)
 _PORTABLE_MAPPED = 1 | 2  # CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP
 _UNSUPPORTED_PTX_VERSION = 222
+_MULTIPROCESSORS = driver.DeviceAttribute.MULTIPROCESSOR_COUNT
 _NO_TIMES = 2  # CU_EVENT_DISABLE_TIMING
 _RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
 
@@ -50,6 +52,7 @@ class Engine:
 
     def __init__(self, seats: Seats) -> None:
         self._devices = tuple(seats.devices)
+        self.most_blocks = _most_blocks(self._devices)
         self._kernels: dict[tuple[int, Reduction | None], dict[str, int]] = {}
         self._streams: list[int] = []
         with ExitStack() as held, _outside_of_captures():
@@ -112,6 +115,17 @@ class Engine:
             driver.launch_kernel(kernel, blocks, 1, 1, THREADS, 1, 1, 0, stream, ctypes.addressof(arguments), 0)
             if not alone:
                 driver.event_record(self._ended[seat], stream)
+
+
+def _most_blocks(devices: Sequence[int]) -> int:
+    """Answer how many blocks all ranks of a device can have resident at once, each on a multiprocessor of its own.
+
+    Ranks share a device only where one process drives all of them; so all ranks of a team get the same answer.
+    """
+    device, ranks = Counter(devices).most_common(1)[0]
+    if ranks == 1:
+        return MOST_BLOCKS
+    return max(1, min(MOST_BLOCKS, driver.device_get_attribute(_MULTIPROCESSORS, device) // ranks))
 
 
 def _retained(device: int, held: ExitStack) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .call import NAMES, Call, replica, replicas
 from .engine import engine_of
 from .kinds import Reduction
-from .protocol import MOST_BLOCKS, MOST_RANKS, THREADS, UNROLL, VECTOR, Array, Region, Seats
+from .protocol import MOST_RANKS, THREADS, UNROLL, VECTOR, Array, Region, Seats
 from .streams import StreamLike, stream_handles
 
 Streams = StreamLike | Sequence[StreamLike]
@@ -68,7 +68,7 @@ def carry_out(seats: Seats, array: Array | None, plan: Plan, stream: Streams) ->
     calls = [
         _call(base, seats, array, plan.part(rank), rank, engine.word(seat)) for seat, rank in enumerate(seats.mine)
     ]
-    blocks = max(1, min(-(-plan.most // (THREADS * UNROLL * VECTOR)), MOST_BLOCKS))
+    blocks = max(1, min(-(-plan.most // (THREADS * UNROLL * VECTOR)), engine.most_blocks))
     for seat, (kernel, handle, call) in enumerate(zip(kernels, streams, calls, strict=True)):
         engine.launch(seat, kernel, blocks, handle, call)
 

@@ -18,6 +18,8 @@ from .protocol import FLAGS, HALF, MOST_RANKS, THREADS, UNROLL
 OLDEST = (8, 0)
 #: What the kernels and this side have to agree on.
 FACTS = {"MOST_RANKS": MOST_RANKS, "FLAGS": FLAGS, "HALF": HALF, "THREADS": THREADS, "UNROLL": UNROLL}
+#: NVRTC 13.0 takes a generic lambda for a function of the host's without the second one.
+LANGUAGE = ("--std=c++17", "--device-as-default-execution-space")
 _EXTRA = "pip install 'cumulticast[core]' has it (nvidia-cuda-nvrtc)"
 _lock = Lock()
 _compiled: dict[Program, bytes] = {}
@@ -50,7 +52,7 @@ class Program:
         """Answer the options for NVRTC."""
         kind = "sm" if self.machine_code else "compute"
         defined = [f"--define-macro={name}={value}" for name, value in FACTS.items()]
-        return [f"--gpu-architecture={kind}_{_architecture(self.capability)}", "--std=c++17", *defined, *self._kernel()]
+        return [f"--gpu-architecture={kind}_{_architecture(self.capability)}", *LANGUAGE, *defined, *self._kernel()]
 
     def _kernel(self) -> list[str]:
         if self.reduction is None:

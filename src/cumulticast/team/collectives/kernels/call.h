@@ -27,4 +27,5 @@ struct Call {
     u32 rank, size, source, everywhere, name;
 };
 
-#define ENTRY(name, call) extern "C" __global__ void __launch_bounds__(THREADS) name(const __grid_constant__ Call call)
+// One block suffices on a multiprocessor, so that nothing is spilled: local memory can make a first launch wait.
+#define ENTRY(name, call) extern "C" __global__ void __launch_bounds__(THREADS, 1) name(const __grid_constant__ Call call)
