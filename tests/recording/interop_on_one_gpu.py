@@ -7,7 +7,6 @@ Two ranks on one device, over peer memory: no multicast object is made. What is 
 
 from __future__ import annotations
 
-import ctypes
 import json
 import traceback
 from collections.abc import Callable
@@ -67,15 +66,12 @@ def refusals(team: Team) -> dict[str, str]:
 
 def put(array: SymmetricArray, rank: int, content: bytes) -> None:
     """Copy from the host, outside of all libraries asked."""
-    held = ctypes.create_string_buffer(content, len(content))
-    driver.memcpy_hto_d_v2(array.peer(rank), ctypes.addressof(held), len(content))
+    array.set(np.frombuffer(content, array.dtype).reshape(array.shape), rank)
 
 
 def got(array: SymmetricArray, rank: int) -> bytes:
     """Copy to the host, outside of all libraries asked."""
-    held = ctypes.create_string_buffer(array.nbytes)
-    driver.memcpy_dto_h_v2(ctypes.addressof(held), array.peer(rank), array.nbytes)
-    return held.raw
+    return array.get(rank).tobytes()
 
 
 def for_each_type(team: Team, ask: Callable[[SymmetricArray], dict[str, Any]]) -> dict[str, Any]:
@@ -140,11 +136,14 @@ def core_of(team: Team) -> dict[str, Any]:
     stream = device.create_stream()
 
     def ask(array: SymmetricArray) -> dict[str, Any]:
+        content = bytes(index % 2 for index in range(array.nbytes))
+        put(array, 1, content)
         seen = view.from_dlpack(array.replica(1), stream_ptr=int(stream.handle))
         other = answer(lambda: view.from_cuda_array_interface(array.replica(1), stream_ptr=int(stream.handle)).ptr)
         return {
             "dtype": str(seen.dtype), "device": seen.device_id, "shape": list(seen.shape),
-            "same address": seen.ptr == array.peer(1), "interface": other == array.peer(1) or other,
+            "same address": seen.ptr == array.peer(1), "kept": got(array, 1) == content,
+            "interface": other == array.peer(1) or other,
         }  # fmt: skip
 
     found = {"version": core.__version__, **for_each_type(team, ask)}

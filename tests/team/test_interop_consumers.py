@@ -11,7 +11,7 @@ import pytest
 
 from cumulticast import SymmetricArray, Team, driver
 from cumulticast.sim.driver import Driver
-from cumulticast.team.contexts import Contexts
+from cumulticast.team.dlpack import in_context_of
 from cumulticast.testing import RunRanks
 
 view = pytest.importorskip("cuda.core.utils").StridedMemoryView
@@ -61,7 +61,7 @@ def test_numpy_refuses_the_memory_of_a_device_in_its_own_words() -> None:
 def device(machine: Driver) -> Iterator[None]:
     """Make a context of device 0 current."""
     del machine
-    with Contexts([0]) as contexts, contexts.current(0):
+    with in_context_of(0):
         yield
 
 

@@ -97,6 +97,14 @@ class SymmetricArray(Resource):
         whose = self.team.own_rank("numpy(rank)") if rank is None else rank
         return host_view(self.peer(whose), self.shape, self.dtype)
 
+    def set(self, values: Any, rank: int | None = None) -> None:
+        """Copy values of the host into a replica (None: this rank's), on any driver; see `Replica.set`."""
+        self.replica(rank).set(values)
+
+    def get(self, rank: int | None = None) -> NumpyArray:
+        """Copy a replica (None: this rank's) to the host, on any driver; see `Replica.get`."""
+        return self.replica(rank).get()
+
     # ---- for other libraries
 
     def replica(self, rank: int | None = None) -> Replica:

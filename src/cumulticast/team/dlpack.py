@@ -7,7 +7,8 @@ tensor keeps it. So an array counts its tensors, and does not close under one (`
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,6 @@ import numpy as np
 from cumulticast import driver
 
 from ._dlpack import ffi, lib
-from .contexts import Contexts
 
 CUDA = 2  # kDLCUDA
 #: The first version that has codes for 8-bit floats; the structure is that of 1.0.
@@ -151,10 +151,21 @@ def let_wait(device: int, stream: int | None) -> None:
         return
     if stream == 0:
         raise ValueError("stream 0 is ambiguous: 1 is the legacy default stream, 2 the per-thread one, -1 no order")
-    with Contexts([device]) as contexts, contexts.current(device):
+    with in_context_of(device):
         event = driver.event_create(int(driver.EventFlags.DISABLE_TIMING))
         try:
             driver.event_record(event, LEGACY)
             driver.stream_wait_event(stream, event, 0)
         finally:
             driver.event_destroy_v2(event)
+
+
+@contextmanager
+def in_context_of(device: int) -> Generator[None]:
+    """Make the primary context of a device current for a while; the team, whose memory it is about, holds it."""
+    driver.ctx_push_current_v2(driver.device_primary_ctx_retain(device))
+    try:
+        yield
+    finally:
+        driver.ctx_pop_current_v2()
+        driver.device_primary_ctx_release_v2(device)

@@ -20,8 +20,8 @@ def host_view(ptr: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndar
     """
     if not memory_is_host_memory():
         raise BufferError(
-            "numpy cannot see a device's memory: pass the array to cupy, torch or cuda.core by DLPack, or copy it "
-            "(memcpy_dtoh_v2)"
+            "numpy cannot see a device's memory: copy it with get() and set(), or pass the array to cupy, torch or "
+            "cuda.core by DLPack"
         )
     raw = (ctypes.c_uint8 * (math.prod(shape) * dtype.itemsize)).from_address(ptr)
     return np.frombuffer(memoryview(raw), dtype).reshape(shape)

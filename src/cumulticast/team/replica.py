@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .dlpack import CUDA, LEGACY, Tensor, check_request, let_wait
+from cumulticast import driver
+
+from .dlpack import CUDA, LEGACY, Tensor, check_request, in_context_of, let_wait
 
 if TYPE_CHECKING:
     from .array import SymmetricArray
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """The memory of one rank, with the DLPack protocol and the CUDA array interface.
+    """The memory of one rank: copies, the DLPack protocol and the CUDA array interface.
 
     Attributes
     ----------
@@ -57,6 +59,25 @@ class Replica:
         """
         team = self.array.team
         return team.devices[team.mine.index(self.rank) if self.rank in team.mine else 0]
+
+    def set(self, values: Any) -> None:
+        """Copy values to the device, after all that it was given on the default stream and by the team.
+
+        Parameters
+        ----------
+        values
+            Whatever numpy makes an array of; spread to the shape, converted to the type as in an assignment.
+        """
+        content = np.ascontiguousarray(np.broadcast_to(np.asarray(values).astype(self.dtype), self.shape))
+        with in_context_of(self.device):
+            driver.memcpy_htod_v2(self.ptr, content.ctypes.data, self.nbytes)
+
+    def get(self) -> np.ndarray[Any, np.dtype[Any]]:
+        """Copy it to the host, after all that the device was given on the default stream and by the team."""
+        content = np.empty(self.shape, self.dtype)
+        with in_context_of(self.device):
+            driver.memcpy_dtoh_v2(content.ctypes.data, self.ptr, self.nbytes)
+        return content
 
     def numpy(self) -> np.ndarray[Any, np.dtype[Any]]:
         """Answer it as a numpy array on the memory itself; see `SymmetricArray.numpy`."""
