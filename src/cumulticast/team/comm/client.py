@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from cumulticast.team.comm.channel import left
 from cumulticast.team.comm.checks import check_part, check_split
@@ -83,6 +83,20 @@ class HubComm:
         self._splits[members] += 1
         key = f"{self._key}/{','.join(map(str, members))}#{self._splits[members]}"
         return HubComm(self._membership, self._membership.open(key, members), members, key)
+
+    def await_failure(self, stopped: Callable[[], bool]) -> CommError | None:
+        """Wait until a rank has ended or left; None if ``stopped`` says so. For a thread beside the one that exchanges.
+
+        Parameters
+        ----------
+        stopped
+            Whether to wait no more; looked at when something has happened, and after `wake`.
+        """
+        return self._failed("later") if self._membership.await_failure(self._box, stopped) else None
+
+    def wake(self) -> None:
+        """Let `await_failure` look at its condition."""
+        self._membership.wake()
 
     def close(self, reason: str = "") -> None:
         """Leave; comms split from this one go on."""

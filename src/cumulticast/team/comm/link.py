@@ -36,6 +36,10 @@ class Link:
         self._sock = sock
         self._poll = select.poll()
         self._poll.register(sock, select.POLLIN)
+        self._bell, self._ring = socket.socketpair()  # wakes whoever polls
+        self._bell.setblocking(False)
+        self._ring.setblocking(False)
+        self._poll.register(self._bell, select.POLLIN)
         self._take = take
         self._reader = reader
         self._turns = threading.Condition()  # who reads; guards what `take` notes down, too
@@ -83,6 +87,11 @@ class Link:
                 self._reading = True
             self._read(left)
 
+    def wake(self) -> None:
+        """Let those who wait look at their conditions again."""
+        with suppress(OSError):  # closed: nobody waits; full: it rings already
+            self._ring.send(b"\0")
+
     def close(self) -> None:
         """End the connection once the hub has heard what was sent: unread bytes would make the end an error to it."""
         deadline = time.monotonic() + GOODBYE
@@ -95,6 +104,8 @@ class Link:
         """Read once, as the one thread that does, and give the turn to another."""
         try:
             if self._sock.fileno() < 0 or self._poll.poll(seconds * 1000):  # closed: reading tells
+                with suppress(OSError):  # it did not ring
+                    self._bell.recv(READ)
                 self._receive()
         finally:
             with self._turns:
@@ -128,6 +139,8 @@ class Link:
         with suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)  # wakes a thread that polls; closing alone does not
         self._sock.close()
+        self._bell.close()
+        self._ring.close()
 
 
 def _ready(sock: socket.socket, event: int, seconds: float) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from cumulticast.team.comm.channel import ENDED, Failure
@@ -14,6 +14,7 @@ from cumulticast.team.comm.link import GOODBYE, Link
 from cumulticast.team.comm.protocol import NO_RANK
 
 MARGIN = 2.0  # seconds that the hub gets beyond a time limit, to say itself who was late
+_LONG = 60.0  # seconds of one look at a channel that fails some time or never
 SILENT = "does not answer: it is stopped, or its host is out of reach"
 
 
@@ -102,6 +103,17 @@ class Membership:
         if not (box.failure or self._link.send(Frame(header, payload), deadline) or box.failure):
             self._give_up(box)
         return self._await(box, sequence, deadline)
+
+    def await_failure(self, box: Box, stopped: Callable[[], bool]) -> bool:
+        """Wait until a channel is over; False if ``stopped`` says to wait no more. `wake` has it look again."""
+        while not (stopped() or box.failure):
+            if not self._link.wait(lambda: stopped() or box.failure, time.monotonic() + _LONG) and self._link.lost:
+                self._give_up(box)
+        return box.failure is not None and not stopped()
+
+    def wake(self) -> None:
+        """Let those who wait look at their conditions again."""
+        self._link.wake()
 
     def leave(self, box: Box, reason: str, culprits: Mapping[int, str] | None = None) -> None:
         """Leave a channel, and with the last one the session.
