@@ -14,7 +14,7 @@ class Block(Resource):
     Attributes
     ----------
     size
-        Bytes on each rank.
+        Bytes on each rank, a multiple of the granularity.
     peers
         The address of each rank's memory in this process.
     multicast_ptr
@@ -25,9 +25,9 @@ class Block(Resource):
         Where the block begins in that memory, in bytes; 0 but for a second team over the same memory.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.size = size
+        self.size = 0
         self.peers: Sequence[int] = ()
         self.multicast_ptr = 0
         self.memories: dict[int, PhysicalMemory] = {}

@@ -50,7 +50,7 @@ class Attempt:
     """One try: what it made is undone unless all ranks went through all steps."""
 
     def __init__(self, members: Members, wanted: Wanted) -> None:
-        self.block = Block(wanted.size)
+        self.block = Block()
         self._members, self._wanted = members, wanted
         self._steps = Steps(members, wanted, self.block)
         self._good = False

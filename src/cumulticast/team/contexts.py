@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from cumulticast import driver
@@ -11,15 +11,17 @@ from .resource import Resource
 
 
 class Contexts(Resource):
-    """The primary context of each device, held until ``close``."""
+    """The primary contexts of some devices, held until ``close``."""
 
-    def __init__(self, devices: Iterable[int]) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self._contexts: dict[int, int] = {}
-        with self.building():
-            for device in dict.fromkeys(devices):
-                self._contexts[device] = int(driver.device_primary_ctx_retain(device))
-                self.undo(driver.device_primary_ctx_release_v2, device)
+
+    def retain(self, device: int) -> None:
+        """Hold the context of a device, too."""
+        if device not in self._contexts:
+            self._contexts[device] = int(driver.device_primary_ctx_retain(device))
+            self.undo(driver.device_primary_ctx_release_v2, device)
 
     @contextmanager
     def current(self, device: int) -> Generator[None]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from cumulticast import driver
 
@@ -13,13 +15,13 @@ from .bringup import bring_up
 from .collectives import PAD_BYTES, SCRATCH_BYTES
 from .contexts import Contexts
 from .devices import DeviceLike, device_ordinal, round_up
-from .errors import Failure, TeamError
+from .errors import TeamError
 from .facts import Facts, disagreement, handle_kinds, why_no_multicast
 from .heap import Heap
 from .members import Members
 from .resource import Resource
 from .steps import Existing, Wanted
-from .vote import Ballot, cast, verdict
+from .vote import ballot_of, cast, verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Foundation(Resource):
         super().__init__()
         self.members, self.require_multicast = members, require_multicast
         with self.building():
-            self.contexts = Contexts(members.devices)
+            self.contexts = Contexts()
             self.undo(self.contexts.close)
             facts = self._agree()
             self.kinds, self.why_not = self._decide(facts)
@@ -55,17 +57,15 @@ class Foundation(Resource):
 
     def _agree(self) -> list[Facts]:
         """Let all ranks tell what they have."""
-        ballots: list[Ballot] = []
-        for device in self.members.devices:
-            try:
-                facts = Facts.of(device, require_multicast=self.require_multicast)
-                ballots.append(Ballot("agree", None, facts.as_dict()))
-            except Exception as error:
-                ballots.append(Ballot("agree", Failure.of("agree", error)))
+        ballots = [ballot_of("agree", partial(self._facts_of, device)) for device in self.members.devices]
         said = cast(self.members.comm, ballots, "agree", self.members.timeout)
         if error := verdict(said):
             raise error
-        return [Facts(**ballot.brings) for ballot in said]
+        return [Facts(**one.brings) for one in said]
+
+    def _facts_of(self, device: int) -> Mapping[str, Any]:
+        self.contexts.retain(device)
+        return Facts.of(device, require_multicast=self.require_multicast).as_dict()
 
     def _decide(self, facts: Sequence[Facts]) -> tuple[tuple[int, ...], str | None]:
         """Answer the kinds of handle to try, and why there is no multicast if there is none."""
@@ -113,9 +113,12 @@ class Foundation(Resource):
         A block over the granules that the array touches, and where the array begins in it.
         """
         members = self.members
-        ballots = [Ballot("share", None, {"rank": rank}) for rank in self._in_other(block, mine)]
-        theirs: list[int] = [ballot.brings["rank"] for ballot in cast(members.comm, ballots, "share", members.timeout)]
-        step = self.heap.granularity(nbytes)
+        ballots = [ballot_of("share", partial(self._told, device, block, nbytes, mine)) for device in members.devices]
+        said = cast(members.comm, ballots, "share", members.timeout)
+        if error := verdict(said):
+            raise error
+        theirs: list[int] = [one.brings["rank"] for one in said]
+        step: int = said[0].brings["step"]
         begin = offset - offset % step
         size = round_up(offset + nbytes, step) - begin
         existing = Existing(
@@ -127,13 +130,12 @@ class Foundation(Resource):
         wanted = Wanted(size, self.heap.kind, self.why_not is None, existing=existing, request=request)
         return bring_up(members, wanted), offset - begin
 
-    def _in_other(self, block: Block, mine: Sequence[int]) -> list[int]:
-        """Answer which rank of the other team each of our ranks is: the one on the same device."""
-        by_device = {block.memories[rank].device: rank for rank in mine}
-        missing = [device for device in self.members.devices if device not in by_device]
-        if missing:
-            raise ValueError(f"the array has no replica on device {missing[0]}, which belongs to this team")
-        return [by_device[device] for device in self.members.devices]
+    def _told(self, device: int, block: Block, nbytes: int, mine: Sequence[int]) -> Mapping[str, Any]:
+        """Answer which rank of the other team has this device, and the granularity for so many bytes."""
+        for rank in mine:
+            if block.memories[rank].device == device:
+                return {"rank": rank, "step": self.heap.granularity(nbytes)}
+        raise ValueError(f"the array has no replica on device {device}, which belongs to this team")
 
     def __repr__(self) -> str:
         """Show who stands on it."""

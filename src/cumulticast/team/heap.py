@@ -118,18 +118,18 @@ class Heap(Resource):
         """Bring up a block with room for so many bytes."""
         before = self.usage.reserved
         asked = max(nbytes, min(before, MOST_GROWTH))
-        size = round_up(asked, self.granularity(asked))
-        block = self._brought_up(size, zero)
+        block = self._brought_up(asked, zero)
         self.undo(block.close)
-        self._blocks.append((block, FirstFit(size)))
+        self._blocks.append((block, FirstFit(block.size)))
         return self._blocks[-1]
 
-    def _brought_up(self, size: int, zero: int) -> Block:
+    def _brought_up(self, nbytes: int, zero: int) -> Block:
         """Bring a block up by the best kind of handle that works: descriptors can turn out to be barred."""
         while True:
             wanted = Wanted(
-                size, self._kinds[0], self._multicast, zero, self._contexts, request=f" after {self.history}"
-            )
+                nbytes, self._kinds[0], self._multicast, self.granularity, zero, self._contexts,
+                request=f" after {self.history}",
+            )  # fmt: skip
             try:
                 return bring_up(self._members, wanted)
             except TeamError as error:

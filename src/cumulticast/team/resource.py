@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
@@ -102,5 +103,5 @@ class Resource:
 
     def __del__(self) -> None:
         """Warn of what was not closed."""
-        if not getattr(self, "_closed", True):
+        if not getattr(self, "_closed", True) and not sys.is_finalizing():  # at the end no text can be made any more
             warnings.warn(f"{self!r} was never closed", ResourceWarning, stacklevel=1, source=self)

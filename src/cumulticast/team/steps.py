@@ -12,7 +12,7 @@ from cumulticast import driver
 from .block import Block
 from .comm.descriptors import DescriptorServer, fetch
 from .contexts import Contexts
-from .devices import FABRIC, POSIX_FD
+from .devices import FABRIC, POSIX_FD, round_up
 from .errors import TeamError
 from .handles import export_handle, import_handle
 from .mapping import map_handles
@@ -55,12 +55,14 @@ class Wanted:
 
     Attributes
     ----------
-    size
-        Bytes on each rank, a multiple of the granularities.
+    nbytes
+        On each rank, at least; the block is rounded up to the granularity.
     kind
         Of the shareable handles, as the driver numbers them; 0 inside of one process.
     multicast
         Whether there is to be a multicast object over the memory.
+    granularity
+        Answers what sizes are multiples of, for a number of bytes; None: nbytes is one.
     zero
         How many bytes at the beginning are to be zero.
     contexts
@@ -71,9 +73,10 @@ class Wanted:
         In words, what the caller asked for, on top of the size: all ranks have to say the same.
     """
 
-    size: int
+    nbytes: int
     kind: int
     multicast: bool
+    granularity: Callable[[int], int] | None = None
     zero: int = 0
     contexts: Contexts | None = None
     existing: Existing | None = None
@@ -89,9 +92,9 @@ class Wanted:
                 return TeamError(rank, stage, reason=reason, ranks=dict.fromkeys(range(len(said)), (stage, None, None)))
         return None
 
-    def __str__(self) -> str:
-        """Say what is asked for."""
-        return f"{self.size} bytes{self.request}"
+    def size(self) -> int:
+        """Ask the driver for the granularity, and round up."""
+        return round_up(self.nbytes, self.granularity(self.nbytes) if self.granularity else 1)
 
 
 class Steps(Resource):
@@ -122,10 +125,12 @@ class Steps(Resource):
     def _create(self, seat: int, said: list[Ballot]) -> Brings:
         del said
         rank = self._members.mine[seat]
-        brings: dict[str, Any] = {"asked": str(self._wanted)}
+        if not seat:
+            self._block.size = self._wanted.size()
+        brings: dict[str, Any] = {"asked": f"{self._block.size} bytes{self._wanted.request}"}
         if not self._wanted.existing:
             memory = PhysicalMemory.create(
-                self._members.devices[seat], self._wanted.size, granularity=self._members.granularity,
+                self._members.devices[seat], self._block.size, granularity=self._members.granularity,
                 handle_types=self._wanted.kind,
             )  # fmt: skip
             self._block.undo(memory.close)
@@ -139,7 +144,7 @@ class Steps(Resource):
 
     def _create_object(self) -> Brings:
         made = MulticastObject.create(
-            num_devices=self._members.size, size=self._wanted.size, granularity=self._members.granularity,
+            num_devices=self._members.size, size=self._block.size, granularity=self._members.granularity,
             handle_types=self._wanted.kind,
         )  # fmt: skip
         if not self._wanted.kind:
@@ -211,7 +216,7 @@ class Steps(Resource):
         del said
         assert self._object
         memory = self._block.memories[self._members.mine[seat]]
-        self._object.bind_memory(memory, mc_offset=0, mem_offset=self._block.offset, size=self._wanted.size)
+        self._object.bind_memory(memory, mc_offset=0, mem_offset=self._block.offset, size=self._block.size)
 
     def _map(self, seat: int, said: list[Ballot]) -> None:
         del said
@@ -223,13 +228,13 @@ class Steps(Resource):
 
     def _map_all(self) -> None:
         if not self._wanted.existing:
-            peers = map_handles(self._handles, self._wanted.size, self._members.devices)
+            size = self._block.size
+            peers = map_handles(self._handles, size, self._members.devices)
             self._block.undo(peers.close)
-            size = self._wanted.size
             self._block.peers = range(peers.ptr, peers.ptr + size * self._members.size, size)
         if self._object:
             self._block.multicast_ptr = self._object.map(self._members.devices).ptr
 
     def __repr__(self) -> str:
         """Show what is set up."""
-        return f"Steps({self._wanted})"
+        return f"Steps({self._wanted.nbytes} bytes{self._wanted.request})"

@@ -10,7 +10,7 @@ from typing import Any, Self
 from . import collectives
 from .array import SymmetricArray, dtype_of, nbytes_of, shape_of
 from .collectives import CollectiveTimeout, Region
-from .comm import Comm, CommError, open_comm
+from .comm import Comm, CommError, LocalComm, open_comm
 from .devices import DeviceLike, Granularity, device_ordinal
 from .errors import TeamError
 from .foundation import Foundation, lay, place_of_rank
@@ -18,7 +18,7 @@ from .heap import Usage
 from .members import Members, Options
 from .resource import Resource
 from .steps import Wanted
-from .vote import Ballot, cast, lost, verdict
+from .vote import absent, ballot_of, before, cast, lost, verdict
 
 
 class Team(Resource):
@@ -93,10 +93,11 @@ class Team(Resource):
         TypeError, ValueError
             There is no such device.
         """
-        ordinals = tuple(device_ordinal(device) for device in devices)
+        options = Members.options(timeout, retries, backoff, granularity)
+        with before("agree", LocalComm(), timeout):
+            ordinals = tuple(device_ordinal(device) for device in devices)
         if not ordinals:
             raise ValueError("devices is empty: a team has at least one rank")
-        options = Members.options(timeout, retries, backoff, granularity)
         return cls(lay(Members.of_one_process(ordinals, options), require_multicast=require_multicast))
 
     @classmethod
@@ -137,17 +138,19 @@ class Team(Resource):
         TypeError, ValueError
             The arguments, or the environment, tell no way to the other ranks; there is no such device.
         """
-        ordinal = place_of_rank(device)
+        options = Members.options(timeout, retries, backoff, granularity)
         try:
             ours = open_comm(comm, rank, size, timeout)
         except CommError as error:
             raise lost(error, "join") from error
-        return cls._joined(ours, ordinal, Members.options(timeout, retries, backoff, granularity), require_multicast)
+        return cls._joined(ours, device, options, require_multicast)
 
     @classmethod
-    def _joined(cls, comm: Comm, device: int, options: Options, require_multicast: bool) -> Self:
+    def _joined(cls, comm: Comm, device: DeviceLike | None, options: Options, require_multicast: bool) -> Self:
         try:
-            members = Members(comm, comm.size, (comm.rank,), (device,), **options)
+            with before("agree", comm, options["timeout"]):
+                ordinal = place_of_rank(device)
+            members = Members(comm, comm.size, (comm.rank,), (ordinal,), **options)
             return cls(lay(members, require_multicast=require_multicast))
         except BaseException as error:
             comm.close(f"{type(error).__name__} in this rank")
@@ -193,6 +196,7 @@ class Team(Resource):
             A rank failed; nothing is left of it.
         """
         self.check_open()
+        array.check_open()
         block, offset = self._foundation.second_view(array.block, array.offset, array.nbytes, array.team.mine)
         shared = SymmetricArray(self, block, offset, array.shape, array.dtype)
         self._arrays.add(shared)
@@ -231,13 +235,20 @@ class Team(Resource):
         if stream is not None:
             self._collective("barrier", collectives.barrier, stream)
             return
-        self._foundation.contexts.synchronize()
-        self._collective("barrier", collectives.check)
-        brings = {"asked": f"a barrier after {self._heap.history}"}
-        ballots = [Ballot("barrier", None, brings) for _ in self.mine]
+        ballots = [ballot_of("barrier", self._done)] * len(self.mine)
         said = cast(self._members.comm, ballots, "barrier", self.timeout)
-        if error := verdict(said) or Wanted.compare(said, "barrier"):
+        if error := verdict(said) or absent(said, "barrier") or Wanted.compare(said, "barrier"):
             raise error
+
+    def _done(self) -> dict[str, Any]:
+        """Wait for our devices; answer which arrays there are, and who did not come to a collective."""
+        self._foundation.contexts.synchronize()
+        told = {"asked": f"a barrier after {self._heap.history}"}
+        try:
+            collectives.check(self)
+        except CollectiveTimeout as error:
+            return {**told, "absent": error.rank, "reason": str(error)}
+        return told
 
     def broadcast(self, array: SymmetricArray, root: int = 0, *, stream: Any = None) -> None:
         """Give every rank what the replica of ``root`` holds.

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from cumulticast import driver
 
 from .comm import Comm, CommError
 from .errors import Failure, TeamError
@@ -69,6 +72,31 @@ def cast(comm: Comm, mine: Sequence[Ballot], vote: str, timeout: float) -> list[
         raise lost(error) from error
 
 
+def ballot_of(vote: str, work: Callable[[], Mapping[str, Any]]) -> Ballot:
+    """Do something before a vote; answer what to say there: what it brings, or how it failed."""
+    try:
+        return Ballot(vote, None, work())
+    except Exception as error:
+        return Ballot(vote, Failure.of(vote, error))
+
+
+@contextmanager
+def before(vote: str, comm: Comm, timeout: float) -> Generator[None]:
+    """Tell the other ranks, who will be at that vote, when the driver refuses this one something before it.
+
+    Raises
+    ------
+    TeamError
+        It did; the same on all ranks.
+    """
+    try:
+        yield
+    except driver.DriverError as error:
+        failure = verdict(cast(comm, [Ballot(vote, Failure.of(vote, error))], vote, timeout))
+        assert failure
+        raise failure from error
+
+
 def lost(error: CommError, stage: str | None = None) -> TeamError:
     """Answer the error of a team some of whose ranks do not answer."""
     rank, stage = min(error.culprits), stage or error.label
@@ -88,6 +116,12 @@ def verdict(ballots: Sequence[Ballot]) -> TeamError | None:
 
     rank, failure = min(failed, key=lambda each: (each[1].status == NOT_READY, each[0]))
     return failure.error(rank, {rank: _state(ballot) for rank, ballot in enumerate(ballots)})
+
+
+def absent(ballots: Sequence[Ballot], stage: str) -> TeamError | None:
+    """Answer the error when a rank tells that another one did not come to a collective."""
+    told = [one.brings for one in ballots if "absent" in one.brings]
+    return TeamError(told[0]["absent"], stage, reason=told[0]["reason"]) if told else None
 
 
 def _state(ballot: Ballot) -> tuple[str, str | None, int | None]:
