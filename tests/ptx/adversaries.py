@@ -15,7 +15,7 @@ from cumulticast.ptx.runtime import ffi, lib
 HEAD = ".version 8.6\n.target sm_90\n.address_size 64\n"
 ALIAS, RELEASE, RACE = 1, 2, 3
 WARP, CTA, GPU, SYS = 1, 2, 3, 4
-SEEDS = range(20)
+SEEDS = range(10)
 ROOM = 64
 
 

@@ -13,7 +13,7 @@ SOURCES = Path(__file__).with_name("programs")
 #: NVRTC 13 writes different PTX up to sm_90 and from sm_100 on.
 ARCHITECTURES = ("90", "100")
 on_both = pytest.mark.parametrize("architecture", ARCHITECTURES)
-#: For programs that NVRTC takes seconds for.
+#: For what does not hang upon the generator, as control flow does: the second one's text is run by the slow tests.
 on_one_at_least = pytest.mark.parametrize("architecture", ["90", pytest.param("100", marks=pytest.mark.slow)])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cuda_programs import on_both, program, well
+from cuda_programs import on_one_at_least, program, well
 
 RNG = np.random.default_rng(5)
 
@@ -18,7 +18,7 @@ def randoms(n: int) -> np.ndarray:
     return RNG.standard_normal(n).astype(np.float32)
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize(("n", "block"), [(1, 1), (1000, 33), (4096, 256), (5000, 1024)])
 def test_vectors_are_added(n: int, block: int, architecture: str) -> None:
     a, b, c = randoms(n), randoms(n), np.zeros(n + 1, np.float32)
@@ -26,7 +26,7 @@ def test_vectors_are_added(n: int, block: int, architecture: str) -> None:
     assert np.array_equal(c[:n], a + b) and c[n] == 0
 
 
-@on_both
+@on_one_at_least
 def test_grid_stride_with_vectors_of_four(architecture: str) -> None:
     x, y = randoms(4 * 3001), randoms(4 * 3001)
     want = np.array([np.float64(np.float32(2.5)) * a + b for a, b in zip(x, y, strict=True)]).astype(np.float32)
@@ -34,7 +34,7 @@ def test_grid_stride_with_vectors_of_four(architecture: str) -> None:
     assert np.array_equal(y, want), "compiled to a fused multiply-add, which rounds once"
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("grid", [(1,), (3, 2, 2), (100_000,), (2, 3, 65)])
 def test_every_block_runs_once(grid: tuple[int, ...], architecture: str) -> None:
     counter = np.zeros(1, np.uint32)
@@ -42,7 +42,7 @@ def test_every_block_runs_once(grid: tuple[int, ...], architecture: str) -> None
     assert counter[0] == np.prod(grid)
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("block", [(7, 5, 3), (1, 1, 33), (31,), (33, 2), (2, 2, 64), (1,), (1024,)])
 def test_threads_know_where_they_are(block: tuple[int, ...], architecture: str) -> None:
     sides, grid = (*block, 1, 1)[:3], (3, 2, 2)
@@ -55,7 +55,7 @@ def test_threads_know_where_they_are(block: tuple[int, ...], architecture: str) 
     assert np.array_equal(out[:, 0, 4:7], np.stack([x, y, z], 1)) and (out[..., 7] == size).all()
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize(("n", "grid", "block"), [(1, 1, 1), (10_000, 3, 97), (4096, 2, 256)])
 def test_sum_in_shared_memory(n: int, grid: int, block: int, architecture: str) -> None:
     run = program("parallel", architecture)
@@ -64,7 +64,7 @@ def test_sum_in_shared_memory(n: int, grid: int, block: int, architecture: str) 
     assert out.sum() == a.sum()
 
 
-@on_both
+@on_one_at_least
 def test_sum_by_shuffles_has_the_bits_of_its_order(architecture: str) -> None:
     a, out = randoms(10_000), np.zeros(1, np.float32)
     well(program("parallel", architecture)("sum_shuffled", 1, 256, [a, out, np.int32(a.size)]))
@@ -82,7 +82,7 @@ def test_sum_by_shuffles_has_the_bits_of_its_order(architecture: str) -> None:
     assert out[0] == warps[0]
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("block", [32, 256, 1024])
 def test_scan_of_a_block(block: int, architecture: str) -> None:
     a, out = RNG.integers(-99, 99, block, np.int32), np.zeros(block, np.int32)
@@ -90,7 +90,7 @@ def test_scan_of_a_block(block: int, architecture: str) -> None:
     assert np.array_equal(out, np.cumsum(a))
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("blocks", [1, 7, 300, large(20_000)])
 def test_scan_that_looks_back_at_other_blocks(blocks: int, architecture: str) -> None:
     n = blocks * 64 - 5
@@ -101,7 +101,7 @@ def test_scan_that_looks_back_at_other_blocks(blocks: int, architecture: str) ->
     assert np.array_equal(out, np.cumsum(a))
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize(("width", "height"), [(32, 32), (100, 70), (1, 65)])
 def test_transpose(width: int, height: int, architecture: str) -> None:
     a = randoms(width * height).reshape(height, width)
@@ -111,7 +111,7 @@ def test_transpose(width: int, height: int, architecture: str) -> None:
     assert np.array_equal(out, a.T)
 
 
-@on_both
+@on_one_at_least
 def test_histogram(architecture: str) -> None:
     a = (RNG.standard_normal(20_000) * 30 + 128).clip(0, 255).astype(np.uint8)
     out = np.zeros(256, np.uint32)
@@ -119,14 +119,14 @@ def test_histogram(architecture: str) -> None:
     assert np.array_equal(out, np.bincount(a, minlength=256))
 
 
-@on_both
+@on_one_at_least
 def test_stencil_with_weights_in_constant_memory(architecture: str) -> None:
     a, out = RNG.integers(-50, 50, 1000).astype(np.float32), np.zeros(1000, np.float32)
     well(program("parallel", architecture)("stencil", 16, 64, [a, out, np.int32(1000)], dynamic=4 * 70))
     assert np.array_equal(out, np.convolve(a, [1, 2, 4, 8, 4, 2, 1], "same"))
 
 
-@on_both
+@on_one_at_least
 def test_softmax(architecture: str) -> None:
     a = randoms(6 * 333).reshape(6, 333) * np.float32(9)
     out = np.zeros_like(a)
@@ -135,7 +135,7 @@ def test_softmax(architecture: str) -> None:
     assert np.allclose(out, want / want.sum(1, keepdims=True), rtol=2e-6, atol=1e-37)
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("shape", [(16, 16, 16), (37, 50, 41), large((400, 300, 500))])
 def test_matrix_product_has_the_bits_of_its_fused_steps(shape: tuple[int, int, int], architecture: str) -> None:
     m, n, k = shape
@@ -151,7 +151,7 @@ def test_matrix_product_has_the_bits_of_its_fused_steps(shape: tuple[int, int, i
     assert np.array_equal(c, want)
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("n", [2, 64, 1024])
 def test_bitonic_sort(n: int, architecture: str) -> None:
     a = RNG.integers(-1000, 1000, n, np.int32)
@@ -160,7 +160,7 @@ def test_bitonic_sort(n: int, architecture: str) -> None:
     assert np.array_equal(a, want)
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("n", [1, 1000, 2048, large(300_000)])
 def test_radix_sort(n: int, architecture: str) -> None:
     a = RNG.integers(0, 1 << 32, n, np.uint32)
@@ -169,7 +169,7 @@ def test_radix_sort(n: int, architecture: str) -> None:
     assert np.array_equal(a, want)
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("side", [20, large(100)])
 def test_conjugate_gradients(side: int, architecture: str) -> None:
     b, rounds = RNG.standard_normal(side * side), np.zeros(1, np.int32)

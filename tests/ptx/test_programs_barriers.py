@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cuda_programs import on_both, program, well
+from cuda_programs import on_one_at_least, program, well
 
 RNG = np.random.default_rng(11)
 U32, I32 = np.uint32, np.int32
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("block", [32, 77, 256])
 def test_barriers_in_both_arms(block: int, architecture: str) -> None:
     out = np.zeros(block, I32)
@@ -18,7 +18,7 @@ def test_barriers_in_both_arms(block: int, architecture: str) -> None:
     assert out.tolist() == [6 * (block - 1 - t) * (-1 if t % 3 else 1) for t in range(block)]
 
 
-@on_both
+@on_one_at_least
 def test_threads_that_returned_are_not_waited_for(architecture: str) -> None:
     out = np.zeros(100, I32)
     well(program("barriers", architecture)("some_return", 1, 100, [out]))
@@ -27,7 +27,7 @@ def test_threads_that_returned_are_not_waited_for(architecture: str) -> None:
     assert out.tolist() == [0 if at == 0 else sums[min(at, 5) - 1] for at in leaving]
 
 
-@on_both
+@on_one_at_least
 def test_barriers_that_count(architecture: str) -> None:
     out = np.zeros(99, U32)
     well(program("barriers", architecture)("counting", 1, 99, [out]))
@@ -37,7 +37,7 @@ def test_barriers_that_count(architecture: str) -> None:
     assert (out == want % 2**32).all()
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("rounds", [1, 2, 25])
 def test_producer_and_consumers_with_named_barriers(rounds: int, architecture: str) -> None:
     out = np.zeros(96, I32)
@@ -46,7 +46,7 @@ def test_producer_and_consumers_with_named_barriers(rounds: int, architecture: s
     assert out.tolist() == [total + rounds * ((t + t // 32 + 1) % 32) for t in range(96)]
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("block", [7, 40, 95])
 def test_barriers_count_whole_warps(block: int, architecture: str) -> None:
     out = np.zeros(block, I32)
@@ -55,7 +55,7 @@ def test_barriers_count_whole_warps(block: int, architecture: str) -> None:
     assert out.tolist() == [0 if t == 3 else other[t] + 2 for t in range(block)]
 
 
-@on_both
+@on_one_at_least
 def test_named_barriers_do_not_mix_their_sums(architecture: str) -> None:
     out = np.zeros(256, U32)
     well(program("barriers", architecture)("pairs_apart", 1, 256, [out, I32(40)]))
@@ -69,7 +69,7 @@ def test_named_barriers_do_not_mix_their_sums(architecture: str) -> None:
 # ---- cooperative groups
 
 
-@on_both
+@on_one_at_least
 def test_tiles(architecture: str) -> None:
     n = 64
     out = np.zeros((4, n), I32)
@@ -81,7 +81,7 @@ def test_tiles(architecture: str) -> None:
     assert np.array_equal(out[3], t // 16 * 16 + (t + 3) % 16 + (t // 8 == 1) + 2 * (t % 8 // 4))
 
 
-@on_both
+@on_one_at_least
 def test_coalesced_threads(architecture: str) -> None:
     out = np.zeros(60, I32)
     well(program("groups", architecture)("coalesced", 1, 60, [out]))
@@ -96,7 +96,7 @@ def test_coalesced_threads(architecture: str) -> None:
             assert out[t] == want, t
 
 
-@on_both
+@on_one_at_least
 def test_labelled_and_binary_partitions(architecture: str) -> None:
     out = np.zeros((2, 64), I32)
     well(program("groups", architecture)("labelled", 1, 64, [out]))
@@ -110,7 +110,7 @@ def test_labelled_and_binary_partitions(architecture: str) -> None:
 # ---- clusters
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("blocks", [1, 2, 8])
 def test_histogram_in_the_shared_memory_of_a_cluster(blocks: int, architecture: str) -> None:
     a, out = RNG.integers(0, 64, 3000, I32), np.zeros(64, I32)
@@ -119,7 +119,7 @@ def test_histogram_in_the_shared_memory_of_a_cluster(blocks: int, architecture: 
     assert np.array_equal(out, np.bincount(a, minlength=64))
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("blocks", [1, 2, 4])
 def test_values_go_round_a_cluster(blocks: int, architecture: str) -> None:
     out = np.zeros((8, 32), U32)
@@ -134,7 +134,7 @@ def test_values_go_round_a_cluster(blocks: int, architecture: str) -> None:
 # ---- pipelines
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("tiles", [1, 2, 9])
 def test_pipeline_of_asynchronous_copies(tiles: int, architecture: str) -> None:
     a = RNG.standard_normal((tiles, 64, 4)).astype(np.float32)
@@ -143,7 +143,7 @@ def test_pipeline_of_asynchronous_copies(tiles: int, architecture: str) -> None:
     assert np.array_equal(out, a[:, ::-1, ::-1])
 
 
-@on_both
+@on_one_at_least
 def test_phases_of_mbarriers(architecture: str) -> None:
     out, rounds = np.zeros(64, I32), 7
     well(program("barriers", architecture)("phases", 1, 128, [out, I32(rounds)]))
@@ -153,7 +153,7 @@ def test_phases_of_mbarriers(architecture: str) -> None:
 # ---- what ends a kernel
 
 
-@on_both
+@on_one_at_least
 def test_assert(architecture: str, capfd: pytest.CaptureFixture[str]) -> None:
     run = program("barriers", architecture)
     well(run("asserts", 1, 40, [np.arange(40, dtype=I32)]))
@@ -162,7 +162,7 @@ def test_assert(architecture: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert "too large" in "".join(capfd.readouterr())
 
 
-@on_both
+@on_one_at_least
 def test_trap(architecture: str) -> None:
     run = program("barriers", architecture)
     well(run("traps", 1, 64, [np.full(64, 6, I32)]))
@@ -172,7 +172,7 @@ def test_trap(architecture: str) -> None:
     assert (fault.status, fault.thread) == (719, (50, 0, 0))
 
 
-@on_both
+@on_one_at_least
 def test_printf(architecture: str, capfd: pytest.CaptureFixture[str]) -> None:
     name = np.frombuffer(b"thread\0\0", np.uint8).copy()
     well(program("barriers", architecture)("prints", 1, 40, [name, I32(40)]))
@@ -180,7 +180,7 @@ def test_printf(architecture: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert sorted(capfd.readouterr().out.splitlines()) == sorted(want)
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("name", ["never_ends", "barrier_without_all"])
 def test_kernels_that_never_end_can_be_stopped(name: str, architecture: str) -> None:
     run, room = program("barriers", architecture), np.zeros(96, I32)

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from cuda_programs import on_both, program, well
+from cuda_programs import on_one_at_least, program, well
 
 RNG = np.random.default_rng(7)
 I32 = np.int32
@@ -22,14 +22,14 @@ def ackermann(m: int, n: int) -> int:
     return ackermann(m - 1, ackermann(m, n - 1) if n else 1)
 
 
-@on_both
+@on_one_at_least
 def test_recursion(architecture: str) -> None:
     out = np.zeros((70, 3), I32)
     well(program("calls", architecture, stack=8192)("recursion", 1, 70, [out]))
     assert out.tolist() == [[fibonacci(i % 13), ackermann(i % 3, i % 5), 1 - i % 2] for i in range(70)]
 
 
-@on_both
+@on_one_at_least
 def test_quicksort_with_pointers_to_locals(architecture: str) -> None:
     a = RNG.integers(-99, 99, (96, 40), I32)
     out, depth = np.zeros_like(a), np.zeros(96, I32)
@@ -42,7 +42,7 @@ def unary(which: int, x: int) -> int:
     return [x * 3, x + 7, (x + 1) // 2][which]
 
 
-@on_both
+@on_one_at_least
 def test_pointers_to_functions_of_two_types(architecture: str) -> None:
     out, wide, p = np.zeros(64, I32), np.zeros(64), RNG.integers(-9, 9, 64, I32)
     well(program("calls", architecture, stack=8192)("pointers", 1, 64, [out, wide, p]))
@@ -51,7 +51,7 @@ def test_pointers_to_functions_of_two_types(architecture: str) -> None:
     assert wide.tolist() == [i * 0.5 + p[i] - (i - 40) if i & 1 else i * 0.5 * p[i] + i - 40 for i in range(64)]
 
 
-@on_both
+@on_one_at_least
 def test_a_pointer_goes_down_a_recursion(architecture: str) -> None:
     out = np.zeros(50, I32)
     well(program("calls", architecture, stack=8192)("pointers_into_recursion", 1, 50, [out]))
@@ -65,7 +65,7 @@ def test_a_pointer_goes_down_a_recursion(architecture: str) -> None:
     assert out.tolist() == [apply(i) for i in range(50)]
 
 
-@on_both
+@on_one_at_least
 @pytest.mark.parametrize("address", [0, 0x105, 1 << 40])
 def test_a_pointer_to_no_function_ends_the_kernel(address: int, architecture: str) -> None:
     out = np.zeros(32, I32)
@@ -73,7 +73,7 @@ def test_a_pointer_to_no_function_ends_the_kernel(address: int, architecture: st
     assert fault.status in (700, 719) and fault.line > 0 and not out.any()
 
 
-@on_both
+@on_one_at_least
 def test_virtual_functions(architecture: str) -> None:
     out = np.zeros(48, np.float32)
     well(program("calls", architecture, stack=8192)("virtual_calls", 1, 48, [out]))
@@ -86,7 +86,7 @@ def test_virtual_functions(architecture: str) -> None:
     assert out.tolist() == [model(t) for t in range(48)]
 
 
-@on_both
+@on_one_at_least
 def test_structures_by_value(architecture: str) -> None:
     kind = np.dtype([("a", I32), ("b", np.float32, 5), ("c", np.uint64)], align=True)
     s = np.zeros(40, kind)
@@ -101,7 +101,7 @@ def test_structures_by_value(architecture: str) -> None:
     assert np.array_equal(s, want)
 
 
-@on_both
+@on_one_at_least
 def test_barriers_and_shuffles_in_functions(architecture: str) -> None:
     out = np.zeros(96, I32)
     well(program("calls", architecture, stack=8192)("barriers_in_functions", 1, 96, [out]))
@@ -109,7 +109,7 @@ def test_barriers_and_shuffles_in_functions(architecture: str) -> None:
     assert out.tolist() == [a if t % 2 else 97 * a for t in range(96)]
 
 
-@on_both
+@on_one_at_least
 def test_the_stack_has_an_end(architecture: str) -> None:
     run, out, p = program("calls", architecture, stack=8192), np.zeros(32, I32), np.ones(1, I32)
     well(run("stack", 1, 32, [out, I32(30), p]))

@@ -39,7 +39,7 @@ def check(program: Program, traffic: int, cost: int) -> None:
 ways = given(programs(), st.sampled_from([RESIDENT, MOVED]), st.sampled_from([EVERY_ROUND, SELDOM]))
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=HEALTH)
+@settings(max_examples=6, deadline=None, suppress_health_check=HEALTH)
 @ways
 def test_programs_mean_what_they_say(program: Program, traffic: int, cost: int) -> None:
     check(program, traffic, cost)
