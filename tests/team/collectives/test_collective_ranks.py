@@ -67,9 +67,9 @@ def on_rank_or_away(rank: int, place: str) -> str:
         array = team.empty(COUNT, "float32")
         team.all_reduce(array)
         team.barrier()
-        team.timeout = 0.5
         try:
             if rank != 1:
+                team.timeout = 2.0
                 team.all_reduce(array)
             team.barrier()
         except TeamError as error:
