@@ -20,7 +20,7 @@ from collective_models import BFLOAT16
 from conftest import Seated
 from cumulticast import driver
 from cumulticast.team import collectives
-from cumulticast.team.collectives import KernelsUnavailable, engine, program, store
+from cumulticast.team.collectives import KernelsUnavailable, modules, program, store
 from cumulticast.team.collectives.choices import choices, choose
 from cumulticast.team.collectives.kinds import Reduction, reduction
 from cumulticast.team.collectives.program import Program, image_of
@@ -110,7 +110,7 @@ def test_a_driver_older_than_nvrtc_gets_machine_code(
 ) -> None:
     """The driver here takes no machine code: what it was given is looked at instead."""
     given: list[bytes] = []
-    load = engine._load
+    load = modules._load
 
     def older(image: bytes) -> int:
         given.append(image)
@@ -118,7 +118,7 @@ def test_a_driver_older_than_nvrtc_gets_machine_code(
             return load(image_of(Program(None, (9, 0))))
         raise driver.UnsupportedPtxVersionError(driver.Result.ERROR_UNSUPPORTED_PTX_VERSION)
 
-    monkeypatch.setattr(engine, "_load", older)
+    monkeypatch.setattr(modules, "_load", older)
     seats = seated(2)
     collectives.barrier(seats)
     seats.synchronize()

@@ -6,12 +6,12 @@
     kinds.py        types and operations
     choices.py      one-shot or two-shot, by size: choices.toml
     kernels/        the kernels and the device barrier; program.py compiles them, store.py keeps what comes out
-    call.py         a kernel's parameters; engine.py loads and launches; streams.py
+    call.py         a kernel's parameters; modules.py loads programs, engine.py launches kernels; streams.py
     errors.py       CollectiveTimeout, KernelsUnavailable
 
 All work in place on the array and are ordered by the streams that they are given; nothing waits on the host. The
-collectives of a team must come in the same order on all ranks, and one after the other on each: on one stream, or on
-several that wait for each other.
+collectives of a team must come in the same order on all ranks. On each rank they run one after the other, on whatever
+streams; those in graphs only if the user launches the graphs so.
 """
 
 from .collectives import all_gather, all_reduce, barrier, broadcast, check, reduce_scatter

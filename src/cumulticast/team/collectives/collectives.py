@@ -31,7 +31,8 @@ def all_reduce(
     algorithm
         For tests and measurements; chosen by size when None.
     """
-    how, path = reduction(array.dtype, op), _path(seats, reduction(array.dtype, op))
+    how = reduction(array.dtype, op)
+    path = _path(seats, how)
     chosen = choose("all_reduce", path, array.nbytes, algorithm)
     if chosen == "one_shot":
         whole = Part(bytes=array.nbytes, chunk=array.nbytes)
@@ -56,7 +57,8 @@ def reduce_scatter(
     ValueError
         The array has no such chunks.
     """
-    how, path = reduction(array.dtype, op), _path(seats, reduction(array.dtype, op))
+    how = reduction(array.dtype, op)
+    path = _path(seats, how)
     chosen, chunk = choose("reduce_scatter", path, array.nbytes, algorithm), _chunk(seats, array)
     data = seats.scratch if chosen == "one_shot" else array
     plan = Plan(

@@ -11,14 +11,13 @@ from weakref import WeakKeyDictionary
 from cumulticast import driver
 
 from .call import NAMES, Call, Why
-from .errors import CollectiveTimeout, KernelsUnavailable
+from .errors import CollectiveTimeout
 from .kinds import Reduction
-from .program import Program, image_of, nvrtc_version
+from .modules import load_module
 from .protocol import MOST_BLOCKS, THREADS, Seats
 
 _WORD = ctypes.sizeof(ctypes.c_uint64)
 _PORTABLE_MAPPED = 1 | 2  # CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP
-_UNSUPPORTED_PTX_VERSION = 222
 _MULTIPROCESSORS = driver.DeviceAttribute.MULTIPROCESSOR_COUNT
 _NO_TIMES = 2  # CU_EVENT_DISABLE_TIMING
 _RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
@@ -99,7 +98,7 @@ class Engine:
         if name not in known:
             with current(self._contexts[device]), _outside_of_captures():
                 if not known:
-                    known[""] = _module(Program(reduction, _capability(device)))
+                    known[""] = load_module(reduction, device)
                     self._held.callback(_unload, known[""], self._contexts[device])
                 known[name] = driver.module_get_function(known[""], name.encode())
                 driver.func_load(known[name])  # else the first launch does, lazily
@@ -109,11 +108,11 @@ class Engine:
         """Launch for one rank."""
         arguments = (ctypes.c_void_p * 1)(ctypes.addressof(call))
         with current(self._contexts[self._devices[seat]]):
-            alone = driver.stream_is_capturing(stream)
-            if not alone:
+            captured = driver.stream_is_capturing(stream)
+            if not captured:
                 driver.stream_wait_event(stream, self._ended[seat], 0)
             driver.launch_kernel(kernel, blocks, 1, 1, THREADS, 1, 1, 0, stream, ctypes.addressof(arguments), 0)
-            if not alone:
+            if not captured:
                 driver.event_record(self._ended[seat], stream)
 
 
@@ -175,29 +174,3 @@ def _outside_of_captures() -> Generator[None]:
         yield
     finally:
         driver.thread_exchange_stream_capture_mode(before)
-
-
-def _capability(device: int) -> tuple[int, int]:
-    asked = driver.DeviceAttribute
-    major = driver.device_get_attribute(asked.COMPUTE_CAPABILITY_MAJOR, device)
-    return major, driver.device_get_attribute(asked.COMPUTE_CAPABILITY_MINOR, device)
-
-
-def _module(program: Program) -> int:
-    """Load a program; as machine code where the driver is older than NVRTC's PTX."""
-    try:
-        return _load(image_of(program))
-    except driver.UnsupportedPtxVersionError:
-        image = image_of(Program(program.reduction, program.capability, machine_code=True))
-    try:
-        return _load(image)
-    except driver.NoBinaryForGpuError as error:
-        version = driver.driver_get_version()
-        ours = f"{version // 1000}.{version % 1000 // 10}"
-        hint = f"pip install 'nvidia-cuda-nvrtc=={ours}.*' has one that suits"
-        raise KernelsUnavailable(f"NVRTC {nvrtc_version()} is newer than the driver (CUDA {ours}); {hint}") from error
-
-
-def _load(image: bytes) -> int:
-    held = ctypes.create_string_buffer(image)
-    return driver.module_load_data(ctypes.addressof(held))
