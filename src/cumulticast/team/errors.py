@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 _CODE = re.compile(r"\bMC\d{3,4}\b")
+_VERSION = re.compile(r"_v\d$")
 NOT_READY = 802  # CUDA_ERROR_SYSTEM_NOT_READY
 
 #: Rank → the step it was at, the call that failed there, and its status; call and status are None where none failed.
@@ -118,8 +119,13 @@ class Failure:
 
 
 def c_name(name: str) -> str:
-    """Answer the C name of a function of the bindings: ``multicast_bind_mem`` → ``cuMulticastBindMem``."""
-    return _c_names().get(name, name)
+    """Answer the C name of a function of the bindings: ``multicast_bind_mem`` → ``cuMulticastBindMem``.
+
+    The rule book spells those that it has rules for, ``memcpy_dtoh_v2`` among them. The others go by words.
+    """
+    words = _VERSION.sub("", name).split("_")
+    by_words = "".join(["cu", *(word.capitalize() for word in words), *_VERSION.findall(name)])
+    return _c_names().get(name, by_words)
 
 
 @cache

@@ -12,6 +12,8 @@ from cumulticast.sim.text import TEXTS
 def init(driver: Driver, flags: int) -> None:
     """Set the process up. Repeated calls have no effect."""
     driver.judge(general.init_flags, flags)
+    if driver.process:  # what stopped since then is for the calls that need it to tell
+        return
     fault = driver.faults.state("fm")
     never = fault is not None and fault.value == "never"
     driver.judge(general.system_started, "the Fabric Manager never ran" if never else "")
