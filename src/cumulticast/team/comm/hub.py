@@ -221,6 +221,8 @@ class Hub:
                 self._deafen()
                 self._door.close()
                 self._reception.vacate()
+                for stranger in [peer for peer in self._peers if peer.who is None]:
+                    self._drop(stranger)  # nobody will seat it; it finds the next hub
 
     def _close(self) -> None:
         with self._lock:
