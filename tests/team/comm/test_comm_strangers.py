@@ -123,10 +123,12 @@ def test_a_rank_that_sends_nonsense_is_named_to_the_others(port: int, nonsense: 
 
 def test_who_has_not_said_who_it_is_when_rank_0_leaves_is_sent_away_to_find_the_next_hub(port: int) -> None:
     """It would wait in a hub that rank 0 does not come back to, since another rank of the old session keeps it up."""
-    with joined(2, f"tcp://127.0.0.1:{port}") as comms:
-        with socket.create_connection(("127.0.0.1", port), timeout=LONG) as sock:
-            exchanged(list(comms))  # by now the hub has accepted
-            comms[0].close()
-            with suppress(BrokenPipeError, ConnectionResetError):
-                sock.sendall(greeting(port).encode())
-                assert sock.recv(1) == b""
+    with (
+        joined(2, f"tcp://127.0.0.1:{port}") as comms,
+        socket.create_connection(("127.0.0.1", port), timeout=LONG) as sock,
+    ):
+        exchanged(list(comms))  # by now the hub has accepted
+        comms[0].close()
+        with suppress(BrokenPipeError, ConnectionResetError):
+            sock.sendall(greeting(port).encode())
+            assert sock.recv(1) == b""
