@@ -99,9 +99,9 @@ def before(vote: str, comm: Comm, timeout: float) -> Generator[None]:
 
 def lost(error: CommError, stage: str | None = None) -> TeamError:
     """Answer the error of a team some of whose ranks do not answer."""
-    rank, stage = min(error.culprits), stage or error.label
-    states = {culprit: (stage, None, None) for culprit in error.culprits}
-    return TeamError(rank, stage, reason=error.culprits[rank], ranks=states)
+    rank, *others = sorted(error.culprits)
+    told = "; ".join([error.culprits[rank], *(f"rank {other}: {error.culprits[other]}" for other in others)])
+    return TeamError(rank, stage or error.label, reason=told)
 
 
 def verdict(ballots: Sequence[Ballot]) -> TeamError | None:
