@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,6 +20,7 @@ from .members import Members, Options
 from .resource import Resource
 from .steps import Wanted
 from .vote import absent, ballot_of, before, cast, lost, verdict
+from .watch import Watch
 
 
 class Team(Resource):
@@ -56,6 +58,7 @@ class Team(Resource):
         self.pad: Region = foundation.pad
         self.scratch: Region = foundation.scratch
         self._arrays: set[SymmetricArray] = set()
+        self._watch = Watch(members.comm, partial(collectives.abandon, self))
         self.undo(foundation.close)
 
     # ---- beginning
@@ -308,10 +311,15 @@ class Team(Resource):
 
     def _collective(self, name: str, work: Callable[..., None], *arguments: Any) -> None:
         self.check_open()
+        self._watch.start()
         try:
-            work(self, *arguments)
+            if self._watch.failure is None:
+                work(self, *arguments)
         except CollectiveTimeout as error:
-            raise TeamError(error.rank, name, reason=str(error)) from error
+            if self._watch.failure is None:
+                raise TeamError(error.rank, error.collective, reason=str(error)) from error
+        if self._watch.failure:
+            raise lost(self._watch.failure, name) from self._watch.failure
 
     def _own(self, array: SymmetricArray) -> SymmetricArray:
         array.check_open()
@@ -415,7 +423,9 @@ class Team(Resource):
         with ExitStack() as last:
             last.callback(comm.close, reason)
             last.callback(self._give_back)
+            last.callback(self._watch.stop)
             self._foundation.contexts.synchronize()  # nothing goes away under a kernel of ours
+            self._watch.stop()  # before the others leave, which is no failure now
             if meet and comm.size > 1:
                 with suppress(CommError):  # whoever is gone uses nothing any more
                     comm.exchange(b"", "close", self.timeout)

@@ -15,7 +15,7 @@ streams; those in graphs only if the user launches the graphs so.
 """
 
 from .collectives import all_gather, all_reduce, barrier, broadcast, check, reduce_scatter
-from .engine import close
+from .engine import abandon, close
 from .errors import CollectiveTimeout, KernelsUnavailable
 from .protocol import PAD_BYTES, SCRATCH_BYTES, Region, Seats
 
@@ -26,6 +26,7 @@ __all__ = [
     "KernelsUnavailable",
     "Region",
     "Seats",
+    "abandon",
     "all_gather",
     "all_reduce",
     "barrier",

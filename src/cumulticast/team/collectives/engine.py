@@ -14,11 +14,12 @@ from .call import NAMES, Call, Why
 from .errors import CollectiveTimeout
 from .kinds import Reduction
 from .modules import load_module
-from .protocol import MOST_BLOCKS, THREADS, Seats
+from .protocol import BROKEN, MOST_BLOCKS, THREADS, Seats
 
 _WORD = ctypes.sizeof(ctypes.c_uint64)
 _PORTABLE_MAPPED = 1 | 2  # CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP
 _MULTIPROCESSORS = driver.DeviceAttribute.MULTIPROCESSOR_COUNT
+_NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: beside kernels that wait
 _NO_TIMES = 2  # CU_EVENT_DISABLE_TIMING
 _RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
 
@@ -30,6 +31,16 @@ def engine_of(seats: Seats) -> Engine:
     if seats not in _engines:
         _engines[seats] = Engine(seats)
     return _engines[seats]
+
+
+def abandon(seats: Seats, rank: int) -> None:
+    """Let the kernels of a team go that wait, or will wait, for a rank that is gone: what they leave is not defined.
+
+    May be called from any thread, while the team's own ones wait for their devices.
+    """
+    engine = _engines.get(seats)
+    if engine:
+        engine.abandon(seats, rank)
 
 
 def close(seats: Seats) -> None:
@@ -56,7 +67,10 @@ class Engine:
         self._streams: list[int] = []
         with ExitStack() as held, _outside_of_captures():
             self._contexts = {device: _retained(device, held) for device in dict.fromkeys(self._devices)}
-            self._words = _failure_words(len(self._devices), next(iter(self._contexts.values())), held)
+            first = next(iter(self._contexts.values()))
+            self._words = _failure_words(len(self._devices), first, held)
+            self._gone = _failure_words(1, first, held)
+            self._aside = {device: _stream(context, _NON_BLOCKING, held) for device, context in self._contexts.items()}
             self._ended = [_event(self._contexts[device], held) for device in self._devices]
             self._held = held.pop_all()
 
@@ -77,16 +91,24 @@ class Engine:
             why = Why.of(told)
             raise CollectiveTimeout(why.rank, NAMES[why.name], why.number, timeout)
 
+    def abandon(self, seats: Seats, rank: int) -> None:
+        """Let all kernels of ours go that wait, or will wait, for a rank that is gone."""
+        self._gone[0] = 1 << 63 | rank + 1
+        for mine, device in zip(seats.mine, self._devices, strict=True):
+            with current(self._contexts[device]):
+                driver.memcpy_htod_async_v2(
+                    seats.pad.peer(mine) + BROKEN, ctypes.addressof(self._gone), _WORD, self._aside[device]
+                )
+                driver.stream_synchronize(self._aside[device])
+
     # ---- what is launched
 
     def streams(self) -> list[int]:
         """Answer the team's own stream of each rank. They order with the legacy default stream."""
         if not self._streams:
             for device in self._devices:
-                with current(self._contexts[device]), _outside_of_captures():
-                    stream = driver.stream_create(0)
-                self._held.callback(driver.stream_destroy_v2, stream)
-                self._streams.append(stream)
+                with _outside_of_captures():
+                    self._streams.append(_stream(self._contexts[device], 0, self._held))
         return self._streams
 
     def load(self, reduction: Reduction | None, name: str) -> list[int]:
@@ -141,6 +163,13 @@ def _failure_words(count: int, context: int, held: ExitStack) -> ctypes.Array[ct
     held.callback(driver.mem_free_host, address)
     ctypes.memset(address, 0, _WORD * count)
     return (ctypes.c_uint64 * count).from_address(address)
+
+
+def _stream(context: int, flags: int, held: ExitStack) -> int:
+    with current(context):
+        stream = driver.stream_create(flags)
+    held.callback(driver.stream_destroy_v2, stream)
+    return stream
 
 
 def _event(context: int, held: ExitStack) -> int:

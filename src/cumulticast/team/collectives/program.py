@@ -12,12 +12,19 @@ from typing import Any
 from . import store
 from .errors import KernelsUnavailable
 from .kinds import Reduction
-from .protocol import FLAGS, HALF, MOST_RANKS, THREADS, UNROLL
+from .protocol import BROKEN, FLAGS, HALF, MOST_RANKS, THREADS, UNROLL
 
 #: cvt.rn.bf16.f32 needs it (PTX ISA, "cvt").
 OLDEST = (8, 0)
 #: What the kernels and this side have to agree on.
-FACTS = {"MOST_RANKS": MOST_RANKS, "FLAGS": FLAGS, "HALF": HALF, "THREADS": THREADS, "UNROLL": UNROLL}
+FACTS = {
+    "MOST_RANKS": MOST_RANKS,
+    "FLAGS": FLAGS,
+    "BROKEN": BROKEN,
+    "HALF": HALF,
+    "THREADS": THREADS,
+    "UNROLL": UNROLL,
+}
 #: NVRTC 13.0 takes a generic lambda for a function of the host's without the second one.
 LANGUAGE = ("--std=c++17", "--device-as-default-execution-space")
 _EXTRA = "pip install 'cumulticast[core]' has it (nvidia-cuda-nvrtc)"

@@ -14,6 +14,8 @@ MOST_BLOCKS = 32
 THREADS, UNROLL = 512, 4
 #: Where the flags of the device barrier begin in a pad. What lies before is `struct Pad` of kernels/barrier.h.
 FLAGS, FLAG_BYTES = 256, 8
+#: Where in a pad the word lies that lets all kernels of its rank go, when it is not 0.
+BROKEN = 16
 #: Symmetric memory that a team sets aside for each rank, zeroed: for the device barrier, and for staging.
 PAD_BYTES = 32 << 10
 SCRATCH_BYTES = 1 << 20

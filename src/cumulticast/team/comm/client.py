@@ -92,7 +92,11 @@ class HubComm:
         stopped
             Whether to wait no more; looked at when something has happened, and after `wake`.
         """
-        return self._failed("later") if self._membership.await_failure(self._box, stopped) else None
+        if not self._membership.await_failure(self._box, stopped):
+            return None
+        failure = self._box.failure
+        assert failure
+        return CommError(failure.culprits, failure.label or "")
 
     def wake(self) -> None:
         """Let `await_failure` look at its condition."""
