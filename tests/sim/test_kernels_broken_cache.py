@@ -123,3 +123,13 @@ def test_a_process_that_is_killed_holds_nobody_up(place):
         pass
     holder.wait()
     holder.stdout.close()
+
+
+def test_an_entry_that_another_process_takes_away_meanwhile_does_not_stop_the_trimming(place, monkeypatch):
+    compiled()
+    old = entries(place)
+    (place / "gone").symlink_to(place / "nowhere")
+    monkeypatch.setenv("CUDA_CACHE_MAXSIZE", "100")
+    cache.write("new", b"1")
+    assert not [path for path in old if path.exists()]
+    assert cache.read("new") == b"1"

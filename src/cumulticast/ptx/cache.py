@@ -127,7 +127,11 @@ def _trim(place: Path) -> None:
     """Let the entries go that were used longest ago, when all take more than they may."""
     limit = os.environ.get("CUDA_CACHE_MAXSIZE", "")
     most = int(limit) if limit.isdecimal() else LARGEST
-    entries = [(entry.stat(), entry.path) for entry in os.scandir(place)]
+    entries: list[tuple[os.stat_result, str]] = []
+    with os.scandir(place) as found:
+        for entry in found:
+            with contextlib.suppress(FileNotFoundError):  # another process has just put it in its place, or let it go
+                entries.append((entry.stat(), entry.path))
     total = sum(status.st_size for status, _ in entries)
     for status, path in sorted(entries, key=lambda entry: entry[0].st_mtime_ns):
         if total <= most:
