@@ -23,13 +23,17 @@ from cumulticast.sim.shared import World
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one rank sits: the numbers that torchrun gives its processes, and the node."""
+    """Where one rank sits: the numbers that torchrun gives its processes, and the node.
+
+    NCCL_HOSTID is what NCCL, and teams, tell hosts apart by: between nodes no file descriptor is passed.
+    """
 
     rank: int
     world_size: int
     local_rank: int
     local_world_size: int
     node: int
+    nodes: int = 1
 
     def variables(self, port: int) -> dict[str, str]:
         """Answer the rank's environment variables.
@@ -47,6 +51,7 @@ class Place:
             "MASTER_ADDR": "127.0.0.1",
             "MASTER_PORT": str(port),
             "CUMULTICAST_NODE": str(self.node),
+            **({"NCCL_HOSTID": f"node{self.node}"} if self.nodes > 1 else {}),
         }
 
 
@@ -73,7 +78,8 @@ def places(ranks: int, machine: Machine, *, spread: bool) -> tuple[Place, ...]:
     share = -(-ranks // machine.nodes)
     each = share if spread else max(share, machine.devices_per_node)
     return tuple(
-        Place(rank, ranks, rank % each, min(each, ranks - rank // each * each), rank // each) for rank in range(ranks)
+        Place(rank, ranks, rank % each, min(each, ranks - rank // each * each), rank // each, machine.nodes)
+        for rank in range(ranks)
     )
 
 

@@ -113,9 +113,9 @@ class Attempt:
                 self._members.comm.exchange(b"", "undone", self._members.timeout)
 
     def _undo(self) -> list[Exception]:
-        """Give back what was needed between the steps, and the block if it is not good; answer what failed in that."""
+        """Give back what was needed between the steps, and the block, unless all went well; answer what failed."""
         problems: list[Exception] = []
-        for made in (self._steps,) if self._good else (self.block, self._steps):
+        for made in () if self._good else (self.block, self._steps):
             try:
                 made.close()
             except Exception as problem:

@@ -225,6 +225,8 @@ class Steps(Resource):
         rank, device = self._members.mine[seat], self._members.devices[seat]
         if self._wanted.zero and self._wanted.contexts:
             self._wanted.contexts.zero(device, self._block.peers[rank], self._wanted.zero)
+        if rank == self._members.mine[-1]:
+            self.close()  # mappings and bindings keep what the handles stood for; a refusal is under the last vote, too
 
     def _map_all(self) -> None:
         if not self._wanted.existing:
