@@ -49,6 +49,7 @@ def synchronize(seats: Any) -> None:
 
 def put(array: Any, rank: int, given: np.ndarray) -> None:
     driver.memcpy_htod_v2(array.peer(rank), given.ctypes.data, given.nbytes)
+    driver.ctx_synchronize()  # pageable memory: the call may end before the copy, and other devices do not wait for it
 
 
 def get(array: Any, rank: int) -> np.ndarray:

@@ -13,7 +13,7 @@ struct Pad {
     u32 unused;
     u64 broken; // 0, or why nothing is done any more: number << 16 | name << 8 | missing rank + 1
 };
-static_assert(__builtin_offsetof(Pad, broken) == BROKEN, "the host writes there");
+static_assert(sizeof(Pad) == BROKEN + sizeof(u64), "the host writes to `broken`");
 
 __device__ __forceinline__ Pad *pad_of(const Call &call, u32 rank) { return (Pad *)call.pad[rank]; }
 
