@@ -13,12 +13,35 @@ What lies where:
 - ``collectives/`` kernels that broadcast, reduce and gather
 """
 
-from .array import SymmetricArray
-from .binding import Binding
-from .errors import TeamError
-from .mapping import Mapping
-from .memory import PhysicalMemory
-from .multicast import MulticastObject
-from .team import Team
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .array import SymmetricArray
+    from .binding import Binding
+    from .errors import TeamError
+    from .mapping import Mapping
+    from .memory import PhysicalMemory
+    from .multicast import MulticastObject
+    from .team import Team
 
 __all__ = ["Binding", "Mapping", "MulticastObject", "PhysicalMemory", "SymmetricArray", "Team", "TeamError"]
+
+# comm/ alone needs neither a driver nor numpy: the doctor tries its ways of passing descriptors.
+_ROOMS = {
+    "Binding": "binding",
+    "Mapping": "mapping",
+    "MulticastObject": "multicast",
+    "PhysicalMemory": "memory",
+    "SymmetricArray": "array",
+    "Team": "team",
+    "TeamError": "errors",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first asked for."""
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)

@@ -155,10 +155,13 @@ def fetch(address: Address, key: int, timeout: float, ways: Sequence[str] = WAYS
     raise DescriptorError(reasons)
 
 
-def probe() -> dict[str, str | None]:
+def probe(*, of_others: bool = True) -> dict[str, str | None]:
     """Answer for each way None if this process can use it, or what bars it.
 
-    It is tried within this process. What bars tracing other processes alone (Yama) is read from the kernel.
+    Parameters
+    ----------
+    of_others
+        It is tried within this process. What bars tracing other processes alone (Yama) is read from the kernel as well.
     """
     reasons: dict[str, str | None] = {}
     read, write = os.pipe()
@@ -169,7 +172,8 @@ def probe() -> dict[str, str | None]:
     finally:
         os.close(read)
         os.close(write)
-    reasons["pidfd_getfd"] = reasons["pidfd_getfd"] or pidfd.barred_by_scope()
+    if of_others:
+        reasons["pidfd_getfd"] = reasons["pidfd_getfd"] or pidfd.barred_by_scope()
     return reasons
 
 
