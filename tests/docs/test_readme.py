@@ -32,7 +32,17 @@ def run(program: str) -> str:
     return done.stdout
 
 
-EXAMPLE = blocks("python")[0]
+TEAM, EXAMPLE = blocks("python")
+
+
+def test_a_team_takes_ten_lines_and_prints_what_they_say(tmp_path: Path) -> None:
+    promised = re.search(r"print.*# (\[.*\])$", TEAM, re.MULTILINE)
+    assert promised and len(TEAM.splitlines()) <= 10
+    assert "`cumulticast run -- python team.py`" in README
+    (tmp_path / "team.py").write_text(TEAM)
+    command = [sys.executable, "-m", "cumulticast.cli", "run", "--", sys.executable, "-W", "error", "team.py"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{promised[1]}\n", "")
 
 
 def test_the_example_runs_as_printed_and_prints_what_it_says() -> None:
