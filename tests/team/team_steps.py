@@ -215,3 +215,40 @@ def bar_descriptors() -> None:
         raise DescriptorError({"scm_rights": "EPERM: barred by the test", "pidfd_getfd": "EPERM: barred by the test"})
 
     steps.fetch = barred
+
+
+def calls_of_growth(team: Team) -> list[str]:
+    """Answer the driver calls of a growth that goes well; its block stays, for the next arrays."""
+    with noted() as made:
+        grow(team)
+        return list(made)
+
+
+def try_to_grow(team: Team) -> Any:
+    """Try to grow; answer what was told, and whether the team is as before."""
+    before = team.usage
+    answer = told(grow, team)
+    return answer, team.usage == before
+
+
+def let_go_of_newest() -> None:
+    """Close the newest team."""
+    KEPT.pop().close()
+    ARRAYS.clear()
+
+
+def split_all(team: Team) -> tuple[float, ...]:
+    """Split all ranks off, in another order, and use that team."""
+    with team.split(range(team.size)[::-1]) as part:
+        return used(part)
+
+
+def share_all(team: Team) -> tuple[float, ...]:
+    """Share an array with a team of all ranks, and add up through its object."""
+    with team.empty(8) as array, team.split(range(team.size)) as part:
+        array.numpy()[:] = 1
+        team.barrier()
+        with part.share(array) as shared:
+            found = multimem.load_reduce(shared.multicast_ptr, 8).tolist()
+            part.barrier()
+        return tuple(sorted(set(found)))
