@@ -28,7 +28,9 @@ from typing import Any
 
 _bindings: Any = import_module("cuda.bindings._v2.driver")
 _DriverError: type[Exception] = _bindings.DriverError
+_NoDriver: type[Exception] = import_module("cuda.pathfinder").DynamicLibNotFoundError  # which the bindings use
 
+_NO_DRIVER = "No NVIDIA driver is here. `cumulticast run -- PROGRAM` runs a program on a simulated machine."
 _LOG_BYTES = 25600  # "The maximum size of the buffer is 25600 bytes" (cuLogsDumpToMemory)
 _LINE = re.compile(r"\[[\d:.]+\]\[(?P<thread>\d+)\]\[CUDA\]\[(?P<level>[EW])\] (?P<text>.*)")
 _RETURNING = re.compile(r"Returning (?P<status>\d+) \(\w+\) from (?P<call>cu\w+)")
@@ -57,7 +59,7 @@ def __dir__() -> list[str]:
 
 
 def _explained(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function so that the driver's errors carry notes; other exceptions pass untouched."""
+    """Wrap a function so that the driver's errors carry notes; so does the lack of a driver; others pass untouched."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -67,6 +69,9 @@ def _explained(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             setattr(error, "call", name)  # noqa: B010 (which one it was, when several are tried)
             for note in _notes(name, getattr(error, "status", None)):
                 error.add_note(note)
+            raise
+        except _NoDriver as error:
+            error.add_note(_NO_DRIVER)
             raise
 
     call.__module__ = __name__  # pickle finds it here

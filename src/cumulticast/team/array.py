@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -99,11 +99,23 @@ class SymmetricArray(Resource):
 
     def set(self, values: Any, rank: int | None = None) -> None:
         """Copy values of the host into a replica (None: this rank's), on any driver; see `Replica.set`."""
-        self.replica(rank).set(values)
+        whose = self.team.own_rank("set(values, rank)") if rank is None else rank
+        self.replica(whose).set(values)
 
     def get(self, rank: int | None = None) -> NumpyArray:
         """Copy a replica (None: this rank's) to the host, on any driver; see `Replica.get`."""
-        return self.replica(rank).get()
+        whose = self.team.own_rank("get(rank)") if rank is None else rank
+        return self.replica(whose).get()
+
+    def __array__(self, *args: Any, **asked: Any) -> NumpyArray:
+        """Refuse what would be a hidden copy from a device: numpy asks this.
+
+        Raises
+        ------
+        TypeError
+            Always.
+        """
+        raise TypeError("numpy makes no array of a symmetric array: get(rank) copies a replica to the host")
 
     # ---- for other libraries
 
@@ -181,8 +193,11 @@ def shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:
     ValueError
         An extent is negative, or the array has no element.
     """
-    extents = (shape,) if isinstance(shape, int) else tuple(shape)
-    found = tuple(operator.index(extent) for extent in extents)
+    try:
+        extents = tuple(shape) if isinstance(shape, Iterable) else (shape,)
+        found = tuple(operator.index(extent) for extent in extents)
+    except TypeError:
+        raise TypeError(f"shape {shape!r}: an integer, or several, such as 1024 or (4, 256)") from None
     if any(extent < 1 for extent in found):
         raise ValueError(f"shape {found}: every extent is at least 1")
     return found
@@ -197,7 +212,10 @@ def dtype_of(dtype: Any) -> np.dtype[Any]:
         It names none, or one whose elements are Python objects.
     """
     named = getattr(ml_dtypes, dtype, dtype) if isinstance(dtype, str) else dtype
-    found = np.dtype(named)
+    try:
+        found = np.dtype(named)
+    except TypeError:
+        raise TypeError(f"dtype {dtype!r}: numpy and ml_dtypes have none, such as 'float32' or 'bfloat16'") from None
     if found.hasobject:
         raise TypeError(f"dtype {found}: elements are Python objects, which no device can hold")
     return found

@@ -97,6 +97,8 @@ class Team(Resource):
             There is no such device.
         """
         options = Members.options(timeout, retries, backoff, granularity)
+        if isinstance(devices, int):
+            raise TypeError(f"devices {devices}: name all of them, such as range({devices})")
         with before("agree", LocalComm(), timeout):
             ordinals = tuple(device_ordinal(device) for device in devices)
         if not ordinals:
