@@ -6,9 +6,10 @@ What lies where:
 - ``array.py`` SymmetricArray; ``heap.py`` a team's memory, in blocks (``block.py``); ``host_view.py`` numpy on it
 - ``replica.py``, ``dlpack.py`` one rank's part of an array, for other libraries; ``native/`` the C of it
 - ``bringup.py`` the voted bring-up of a block; ``steps.py`` its steps; ``vote.py``, ``facts.py`` what ranks tell
-- ``errors.py`` TeamError
+- ``errors.py`` TeamError; ``watch.py`` who is gone while a kernel waits
 - ``multicast.py`` MulticastObject; ``binding.py``, ``memory.py``, ``mapping.py``, ``handles.py`` what it is made of
-- ``devices.py``, ``resource.py``, ``contexts.py`` what users may give for a device; what has to be closed; contexts
+- ``devices.py``, ``shapes.py`` what users may give for a device, a shape, a type
+- ``resource.py``, ``contexts.py`` what has to be closed; contexts
 - ``comm/`` how ranks talk: all-gathers with a time limit, and who failed
 - ``collectives/`` kernels that broadcast, reduce and gather
 """

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import ml_dtypes
 import numpy as np
 
 from .block import Block
 from .resource import Resource
+from .shapes import nbytes_of
 
 if TYPE_CHECKING:
     from .dlpack import Exports
@@ -183,44 +181,3 @@ class SymmetricArray(Resource):
     def __repr__(self) -> str:
         """Show shape, type and team."""
         return f"SymmetricArray(shape={self.shape}, dtype={self.dtype}, ranks={self.team.size})"
-
-
-def shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:
-    """Answer a shape as a tuple.
-
-    Raises
-    ------
-    ValueError
-        An extent is negative, or the array has no element.
-    """
-    try:
-        extents = tuple(shape) if isinstance(shape, Iterable) else (shape,)
-        found = tuple(operator.index(extent) for extent in extents)
-    except TypeError:
-        raise TypeError(f"shape {shape!r}: an integer, or several, such as 1024 or (4, 256)") from None
-    if any(extent < 1 for extent in found):
-        raise ValueError(f"shape {found}: every extent is at least 1")
-    return found
-
-
-def dtype_of(dtype: Any) -> np.dtype[Any]:
-    """Answer a numpy dtype; ``"bfloat16"`` and the 8-bit floats are those of ml_dtypes.
-
-    Raises
-    ------
-    TypeError
-        It names none, or one whose elements are Python objects.
-    """
-    named = getattr(ml_dtypes, dtype, dtype) if isinstance(dtype, str) else dtype
-    try:
-        found = np.dtype(named)
-    except TypeError:
-        raise TypeError(f"dtype {dtype!r}: numpy and ml_dtypes have none, such as 'float32' or 'bfloat16'") from None
-    if found.hasobject:
-        raise TypeError(f"dtype {found}: elements are Python objects, which no device can hold")
-    return found
-
-
-def nbytes_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
-    """Answer the bytes of an array."""
-    return math.prod(shape) * dtype.itemsize

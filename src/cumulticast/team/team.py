@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from . import collectives
-from .array import SymmetricArray, dtype_of, nbytes_of, shape_of
+from .array import SymmetricArray
 from .collectives import CollectiveTimeout, Region
 from .comm import Comm, CommError, LocalComm, open_comm
 from .devices import DeviceLike, Granularity, device_ordinal
@@ -18,6 +18,7 @@ from .foundation import Foundation, lay, place_of_rank
 from .heap import Usage
 from .members import Members, Options
 from .resource import Resource
+from .shapes import dtype_of, nbytes_of, shape_of
 from .steps import Wanted
 from .vote import absent, ballot_of, before, cast, lost, verdict
 from .watch import Watch
