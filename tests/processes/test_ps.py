@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import struct
 import subprocess
@@ -15,6 +16,7 @@ import sys
 import termios
 import time
 from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +55,11 @@ WAITING = """
     if RANK < 2: driver.multicast_add_device(mc, RANK)
     put(f"pid-{RANK}", str(os.getpid()).encode())
     if RANK == 2:
-        get("go")
+        get("go", 900)
         driver.multicast_add_device(mc, 0)
     bound(mc, RANK % driver.device_get_count(), FABRIC)
     put(f"bound-{RANK}")
-    get("end")
+    get("end", 900)  # they are ended when the tests that share them are over
 """
 
 
@@ -210,6 +212,14 @@ def test_json_and_watch_exclude_each_other(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
 
 
+def wait_for(terminal: int, pattern: bytes) -> None:
+    """Read a terminal until something is shown; only the end of what was read is kept, since reading must keep up."""
+    seen, end = b"", time.monotonic() + 40
+    while not re.search(pattern, seen[-5000:]):
+        assert time.monotonic() < end and select.select([terminal], [], [], 20)[0], (pattern, seen)
+        seen = seen[-10_000:] + os.read(terminal, 1 << 12)
+
+
 def test_watch_shows_what_changes_until_ctrl_c(tmp_path: Path) -> None:
     place = tmp_path / "world"
     world = World.create(load("hgx-a100-8"), profile="hardware", path=place)
@@ -219,13 +229,13 @@ def test_watch_shows_what_changes_until_ctrl_c(tmp_path: Path) -> None:
             env = environment(None, CUMULTICAST_WORLD=str(place), TERM="xterm")
             os.execve(sys.executable, [*PS, "--watch"], env)
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 5000, 80, 0, 0))  # others' worlds come first
-        seen = b""
-        while b"0 processes" not in seen:
-            seen += os.read(terminal, 1 << 16)
+        wait_for(terminal, b"0 processes")
         world.enter(os.getpid(), 0, 41)
-        while not re.search(rb"41 +0 +%d" % os.getpid(), seen):
-            seen += os.read(terminal, 1 << 16)
+        wait_for(terminal, rb"41 +0 +%d" % os.getpid())
         os.write(terminal, b"\x03")
+        with suppress(OSError):  # EIO: it has ended
+            while os.read(terminal, 1 << 16):
+                pass
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
         os.close(terminal)
     finally:
