@@ -63,7 +63,10 @@ def output(name: str, *options: str) -> list[str]:
 def test_an_example_prints_what_it_should(name: str) -> None:
     if name == "mpi_team" and not (importlib.util.find_spec("mpi4py") and shutil.which("mpirun", path=PATH)):
         pytest.skip("mpi4py or mpirun is not installed: pip install mpi4py mpich")
-    assert output(name) == sorted(PRINTED[name])
+    printed = output(name)
+    if name == "mpi_team":  # mpirun may join lines of its ranks
+        printed = sorted(re.findall(r"Team\(.*?\]", "".join(printed)))
+    assert printed == sorted(PRINTED[name])
 
 
 def test_collectives_run_without_multicast_and_say_why() -> None:
