@@ -142,7 +142,8 @@ def _nvrtc() -> Any:
         nvrtc: Any = import_module("cuda.bindings.nvrtc")
         nvrtc.nvrtcVersion()
     except (ImportError, RuntimeError) as error:
-        raise KernelsUnavailable(f"collectives are compiled by NVRTC, and there is none ({error}); {_EXTRA}") from error
+        why = " ".join(str(error).split())  # it has several lines
+        raise KernelsUnavailable(f"collectives are compiled by NVRTC, and there is none ({why}); {_EXTRA}") from error
     return nvrtc
 
 
