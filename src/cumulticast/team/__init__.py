@@ -2,7 +2,8 @@
 
 What lies where:
 
-- ``team.py`` Team; ``foundation.py`` what a team stands on; ``members.py`` who belongs to it
+- ``team.py`` Team; ``ranks.py`` what its ranks do together
+- ``foundation.py`` what a team stands on; ``members.py`` who belongs to it
 - ``array.py`` SymmetricArray; ``heap.py`` a team's memory, in blocks (``block.py``); ``host_view.py`` numpy on it
 - ``replica.py``, ``dlpack.py`` one rank's part of an array, for other libraries; ``native/`` the C of it
 - ``bringup.py`` the voted bring-up of a block; ``steps.py`` its steps; ``vote.py``, ``facts.py`` what ranks tell
