@@ -261,3 +261,10 @@ def test_errors_survive_pickling_and_read_well() -> None:
     again = pickle.loads(pickle.dumps(error))
     assert vars(again) == vars(error) and str(again) == str(error)
     assert str(error) == "rank 2 failed at bind: cuMulticastBindMem answered 802: MC343 … (ranks 0-1, 4: good at bind)"
+
+
+def test_the_class_is_not_called() -> None:
+    with pytest.raises(TypeError, match=r"Team\.local\(devices\), or Team\.join\(\)"):
+        Team([0, 1])  # pyright: ignore[reportArgumentType]
+    with Team.local([0, 1]) as team:
+        assert team.size == 2

@@ -30,6 +30,8 @@ class Team(Ranks):
     """
 
     def __init__(self, foundation: Foundation) -> None:
+        if not isinstance(foundation, Foundation):  # pyright: ignore[reportUnnecessaryIsInstance] (users are not typed)
+            raise TypeError("a team is made by Team.local(devices), or Team.join() in each process")
         super().__init__(foundation)
         self._arrays: set[SymmetricArray] = set()
         self.undo(foundation.close)
