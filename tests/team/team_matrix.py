@@ -16,7 +16,10 @@ import team_steps as steps
 from ranks_here import Job, Rank, RankDied, eventually
 from team_steps import Told
 
-LONG = 20.0  # a time limit that only a hang reaches
+from cumulticast.ranks import free_port
+
+LONG = 15.0  # a time limit that only a hang reaches
+PATIENCE = 25.0  # seconds for an answer: so a rank that waits in vain tells where
 SHORT = 1.0  # one that a rank is delayed beyond
 DELAY = 1.8
 STATUSES = (1, 2, 401, 719, 800, 909, 999)
@@ -54,8 +57,9 @@ class Crew:
         self._first = list(job.ranks)
 
     def place(self) -> str:
-        """Answer an address where nobody has met before."""
-        return f"file://{self.meetings}/{next(self._count)}"
+        """Answer an address where nobody has met before: a file's and a port's in turn."""
+        number = next(self._count)
+        return f"tcp://127.0.0.1:{free_port()}" if number % 2 else f"file://{self.meetings}/{number}"
 
     @property
     def living(self) -> list[Rank]:
@@ -70,7 +74,7 @@ class Crew:
     def _answers(self) -> Iterator[tuple[int, Any]]:
         for rank in self.living:
             try:
-                yield rank.number, rank.result(LONG)
+                yield rank.number, rank.result(PATIENCE)
             except RankDied:
                 rank.wait()
 
