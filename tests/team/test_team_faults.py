@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 from driver_calls import noted
 
 from cumulticast import SymmetricArray, Team, TeamError, driver, multimem, sim
+from cumulticast.rules.text import python_name
 from cumulticast.testing import CudaMachine
+from cumulticast.testing.leaks import left_behind
 
 RANKS = 3
 MIB = 1 << 20
@@ -95,11 +98,11 @@ def test_the_culprit_is_the_rank_whose_call_failed(cuda_machine: CudaMachine) ->
 
 def test_every_call_of_a_growth_fails_in_turn_and_the_team_is_as_before(cuda_machine: CudaMachine) -> None:
     with up() as team, team.empty(100) as kept:
-        before, left = team.usage, len(cuda_machine.leaks())
+        before, left = team.usage, len(left_behind(cuda_machine.driver))
         kept.numpy(1)[:] = 7
         for name, status, error in _of_growth(team):
             check(error, name, status)
-            assert (team.usage, len(cuda_machine.leaks())) == (before, left)
+            assert (team.usage, len(left_behind(cuda_machine.driver))) == (before, left)
         assert (kept.numpy(1) == 7).all()
         with team.empty(2 * MIB) as array:
             assert array.multicast_ptr and team.usage.blocks == 2
@@ -128,10 +131,10 @@ def test_every_call_of_a_second_team_fails_in_turn(cuda_machine: CudaMachine, wh
         def work() -> Team | SymmetricArray:
             return team.split([1, 2]) if what == "split" else part.share(array)
 
-        left = len(cuda_machine.leaks())
+        left = len(left_behind(cuda_machine.driver))
         for name, status, error in each_failing(work):
             check(error, name, status)
-            assert len(cuda_machine.leaks()) == left, error
+            assert len(left_behind(cuda_machine.driver)) == left, error
         with part.share(array) as shared:
             multimem.store(shared.multicast_ptr, np.full(10, 5, np.float32))
             assert [array.numpy(rank)[0] == 5 for rank in range(RANKS)] == [True, False, True]
@@ -251,3 +254,76 @@ def test_a_status_that_does_not_pass_counts_more_than_802(cuda_machine: CudaMach
     with pytest.raises(TeamError) as caught:
         up(retries=5, backoff=0)
     assert (caught.value.status, caught.value.call, caught.value.rank) == (2, "cuMemCreate", 1)
+
+
+@pytest.mark.parametrize("state", ["fm=never", "fm=starting:30"])
+def test_a_process_that_has_begun_may_begin_again_whatever_has_stopped_since(
+    cuda_machine: CudaMachine, state: str
+) -> None:
+    driver.init(0)
+    cuda_machine.faults.set(state)
+    driver.init(0)
+    with pytest.raises(TeamError) as caught:
+        up()
+    assert (caught.value.stage, caught.value.status) == ("bind", 802)
+
+
+# ---- interrupts
+
+
+class Interrupts:
+    """Ctrl-C before the n-th call of the driver."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, names: set[str]) -> None:
+        self.left = 0
+        for name in names:
+            patch.setattr(driver, name, partial(self._call, getattr(driver, name)))
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+        return function(*arguments)
+
+
+def interrupted_everywhere(work: Work, cuda_machine: CudaMachine, patch: pytest.MonkeyPatch, made: list[str]) -> None:
+    """Interrupt some work at each of its calls in turn, and see that each time nothing is left of it."""
+    names = {python_name(name) for name in made} & set(dir(driver)) | {"memset_d8_v2"}
+    interrupts, left = Interrupts(patch, names), len(left_behind(cuda_machine.driver))
+    for number in range(1, len(made) + 1):
+        interrupts.left = number
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert len(left_behind(cuda_machine.driver)) == left, number
+
+
+@pytest.mark.parametrize("what", ["team", "split", "share"])
+def test_an_interrupt_at_any_call_leaves_nothing(
+    cuda_machine: CudaMachine, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    with up() as team, team.empty(10) as array, team.split([2, 0]) as part:
+        works: dict[str, Work] = {
+            "team": up,
+            "split": lambda: team.split([1, 2]),
+            "share": lambda: part.share(array),
+        }
+        with noted() as made:
+            good = works[what]()
+            calls = list(made)
+        good.close()
+        with monkeypatch.context() as patch:
+            interrupted_everywhere(works[what], cuda_machine, patch, calls)
+        assert whole(team) and whole(part)
+
+
+def test_an_interrupt_at_any_call_of_a_growth_leaves_the_team_as_it_was(
+    cuda_machine: CudaMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with up() as other, noted() as made:
+        other.empty(2 * MIB)
+        calls = list(made)
+    with up() as team:
+        before = team.usage
+        with monkeypatch.context() as patch:
+            interrupted_everywhere(lambda: team.empty(2 * MIB), cuda_machine, patch, calls)
+        assert team.usage == before and whole(team)
