@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from driver_calls import noted
 
 from cumulticast import SymmetricArray, Team, TeamError, multimem
+from cumulticast.sim import injection
+from cumulticast.team.comm.link import Link
 from cumulticast.testing.leaks import descriptors_into
 
 KEPT: list[Team] = []
@@ -204,6 +211,30 @@ def join_with(place: str, size: int, timeout: float, one: int, options: dict[str
         return keep(place, size, timeout, options if number() == one else None)
     except (ValueError, TypeError) as error:
         return f"{type(error).__name__}: {error}"
+
+
+def mark_delays(mark: str) -> None:
+    """Leave a file when a delay begins: who wants to strike in it need not guess when."""
+
+    def sleep(seconds: float) -> None:
+        Path(mark).touch()
+        time.sleep(seconds)
+
+    injection.time = SimpleNamespace(sleep=sleep, monotonic=time.monotonic)  # type: ignore[assignment]
+
+
+def interrupted_wait(team: Team) -> Any:
+    """Grow, and be struck by Ctrl-C while we wait for the others."""
+    main = threading.main_thread().ident
+    assert main
+
+    def strike() -> None:
+        while sys._current_frames()[main].f_code is not Link._read.__code__:
+            time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=strike).start()
+    return grow(team)
 
 
 def bar_descriptors() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import team_steps as steps
-from ranks_here import Job
+from ranks_here import Job, eventually
 from team_matrix import LONG, PATIENCE, Crew
 from team_steps import Told
 
@@ -247,15 +247,16 @@ def test_a_rank_that_is_stopped_is_given_up_and_told_so_when_it_goes_on(crew: Cr
 @pytest.mark.parametrize(("one", "call"), [(0, "cuMemCreate"), (2, "cuMulticastBindMem"), (3, "cuMemSetAccess")])
 def test_an_interrupted_rank_leaves_and_the_others_are_told(crew: Crew, one: int, call: str) -> None:
     crew.job.faults.set(f"delay:{call}:rank={one}:seconds={LONG}")
-    place = crew.place()
+    mark, place = crew.meetings / "delayed", crew.place()
+    crew.ranks[one](steps.mark_delays, str(mark))
     for rank in crew.ranks:
         rank.begin(steps.keep, place, RANKS, LONG)
-    time.sleep(0.3)
+    assert eventually(mark.exists, PATIENCE)
     crew.ranks[one].signal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         crew.ranks[one].result(PATIENCE)
     error = the_same({rank.number: rank.result(PATIENCE) for rank in crew.ranks if rank.number != one})
-    assert error.rank == one and error.reason.startswith("left: KeyboardInterrupt ")
+    assert (error.rank, error.reason) == (one, "left: KeyboardInterrupt in this rank")
     crew.job.faults.clear()
     over(crew)
 
@@ -263,11 +264,8 @@ def test_an_interrupted_rank_leaves_and_the_others_are_told(crew: Crew, one: int
 @pytest.mark.parametrize("one", [0, 1])
 def test_an_interrupted_wait_for_the_others(crew: Crew, one: int) -> None:
     crew.meet(steps.keep)
-    crew.ranks[one].begin(steps.with_team, steps.grow)
-    time.sleep(0.2)
-    crew.ranks[one].signal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        crew.ranks[one].result(PATIENCE)
+        crew.ranks[one](steps.with_team, steps.interrupted_wait)
     for rank in crew.ranks:
         if rank.number != one:
             rank.begin(steps.with_team, steps.grow)
