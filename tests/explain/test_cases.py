@@ -92,8 +92,9 @@ def test_our_cases_are_well_formed(case: Case) -> None:
         ("045-symm-pool-setup", 5),
         ("047-docker-bench", 1),
         ("018-hosted-job-h200x8", None),
+        ("066-team-bind-refused", 2),  # every rank tells of it
     ],
 )
 def test_the_first_failing_rank(name: str, rank: int | None) -> None:
-    case = next(case for case in GIVEN if case.id == name)
+    case = next(case for case in CASES if case.id == name)
     assert explain(case.inputs).first_rank == rank

@@ -70,7 +70,7 @@ def _by_name(text: str) -> int | None:
 
 
 _OF_CALL = re.compile(
-    r"non-zero status: (\d{1,3}) cu[A-Z]|\bcu[A-Z]\w+ (?:failed|returned|error)[\w ]*?[:=( ]+(\d{1,3})\b"
+    r"non-zero status: (\d{1,3}) cu[A-Z]|\bcu[A-Z]\w+ (?:failed|returned|answered|error)[\w ]*?[:=( ]+(\d{1,3})\b"
 )
 
 

@@ -40,6 +40,7 @@ _INIT = re.compile(
 )
 _TRACEBACK = re.compile(r'^>>> |^In \[|^\s+File "|^\s+|^#\d+ |^Traceback|^Exception raised|^C\+\+')
 _RANK = re.compile(r"(?i)\b(?:on |by )?rank[ =:#]{0,2}(?P<rank>\d{1,6})\b")
+_CULPRIT = re.compile(r"\brank (?P<rank>\d{1,6}) failed at \w+: ")  # TeamError: every rank says whose it was
 _GRACEFUL = re.compile(r"Proceeding without|[Gg]racefully|falling back|NCCL INFO")
 _CPP_TRACE = re.compile(r"^\s*(?:Exception raised from|C\+\+ Captured|#\d+ |frame #\d+|\s+\S)")
 _ON = re.compile(r" on (?P<host>[\w.-]+), rank = (?P<rank>\d+) in ")
@@ -70,6 +71,7 @@ def _failure(line: Line) -> Iterator[Observation]:
         **_groups(_PLACE, text),
         **_groups(_NCCL, text),
         **_groups(_ON, text),
+        **_groups(_CULPRIT, text),
     }
     yield observed(line, "failure", "", **facts)
 
