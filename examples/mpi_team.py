@@ -9,7 +9,7 @@ from mpi4py import MPI
 
 from cumulticast import Team
 
-with Team.join(MPI.COMM_WORLD, device=MPI.COMM_WORLD.Get_rank(), timeout=60) as team:
+with Team.join(MPI.COMM_WORLD, timeout=60) as team:
     array = team.empty(4)
     array.set(team.rank)
     team.all_reduce(array, "max")

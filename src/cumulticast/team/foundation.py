@@ -153,21 +153,28 @@ def lay(members: Members, *, require_multicast: bool) -> Foundation:
     return Foundation(members, require_multicast=require_multicast)
 
 
+#: Where launchers tell which of its host's ranks this one is: torchrun, Open MPI, MPICH and Intel MPI, Slurm.
+LOCAL_RANKS = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID")
+
+
 def place_of_rank(device: DeviceLike | None) -> int:
     """Answer the ordinal of the device that this rank takes.
 
     Raises
     ------
     ValueError
-        None is named, LOCAL_RANK is not set, and there are several.
+        None is named, no launcher told the local rank, and there are several.
     """
     if device is not None:
         return device_ordinal(device)
     driver.init(0)
     count = driver.device_get_count()
-    local = os.environ.get("LOCAL_RANK", "")
+    local = next(filter(None, map(os.environ.get, LOCAL_RANKS)), "")
     if count == 1:
         return 0
     if local.isdigit():
         return device_ordinal(int(local))
-    raise ValueError(f"no device is named, LOCAL_RANK is not set, and this process sees {count}: 0 to {count - 1}")
+    raise ValueError(
+        f"which device is this rank's? Give device=, 0 to {count - 1}, or set LOCAL_RANK; "
+        f"none of {', '.join(LOCAL_RANKS)} is a number here"
+    )
