@@ -132,7 +132,7 @@ def _from_mapping(item: Mapping[str, Any]) -> Request:
         if "shape" in values or "dtype" in values:
             values["nbytes"] = _bytes_of(values)
         if "nbytes" not in values:
-            raise ValueError("neither nbytes nor shape is given")
+            raise ValueError("neither nbytes (in files: size) nor shape is given")
         if isinstance(values.get("existing"), Mapping):
             values["existing"] = _existing(values["existing"])
     except ValueError as error:
@@ -143,7 +143,7 @@ def _from_mapping(item: Mapping[str, Any]) -> Request:
 def _bytes_of(values: dict[str, Any]) -> int:
     shape, dtype = values.pop("shape", None), values.pop("dtype", "float32")
     if "nbytes" in values or shape is None:
-        raise ValueError("give nbytes, or shape and dtype")
+        raise ValueError("give nbytes (in files: size), or shape and dtype")
     sides = cast("list[Any]", [shape] if isinstance(shape, int) else _listed("shape", shape, "[512, 700]"))
     for side in sides:
         whole("a side of shape", side, 1)
