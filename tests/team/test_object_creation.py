@@ -92,6 +92,19 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: MulticastObject.create([0], 1, granularity="most"), ValueError, "'minimum' or 'recommended'"),  # type: ignore[arg-type]
     (lambda: MulticastObject.create([0], 1, handle_types="fd"), ValueError, "'posix_fd' or 'fabric'"),
     (lambda: MulticastObject.create([0], 1, handle_types=2), ValueError, "'posix_fd' or 'fabric'"),
+    (
+        lambda: MulticastObject.create([0], 1 << 64),
+        ValueError,
+        "size 18446744073709551616: at most 9223372036854775807",
+    ),
+    (lambda: MulticastObject.create([0], 1.5), TypeError, "size 1.5: a whole number is needed"),  # type: ignore[arg-type]
+    (lambda: MulticastObject.create(num_devices=1 << 32, size=1), ValueError, "num_devices 4294967296: at most"),
+    (lambda: MulticastObject.import_(1 << 31, "posix_fd"), ValueError, "2147483648 is no file descriptor"),
+    (lambda: MulticastObject.import_(-1, "posix_fd"), ValueError, "-1 is no file descriptor"),
+    (lambda: MulticastObject.import_(5, float("inf")), TypeError, "inf: a whole number is needed"),  # type: ignore[arg-type]
+    (lambda: MulticastObject.import_(5, "posix_fd", num_devices=-1), ValueError, "num_devices -1: at least 1 device"),
+    (lambda: MulticastObject.import_(5, "posix_fd", granularity=0), ValueError, "granularity 0: at least 1 byte"),
+    (lambda: PhysicalMemory.create(0, 1 << 63), ValueError, "size 9223372036854775808: at most 9223372036854775807"),
     (lambda: PhysicalMemory.create(8, 1), ValueError, "device 8: this process sees 8 devices, 0 to 7"),
     (lambda: PhysicalMemory.create(0, 0), ValueError, "size 0: at least 1 byte"),
     (lambda: PhysicalMemory.create(0, 1, handle_types=["posix_fd", "x"]), ValueError, "'x' is no kind"),

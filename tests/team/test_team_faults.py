@@ -87,7 +87,7 @@ def test_every_call_of_a_bring_up_fails_in_turn(cuda_machine: CudaMachine, multi
 
 
 def test_the_culprit_is_the_rank_whose_call_failed(cuda_machine: CudaMachine) -> None:
-    for call in ("cuMemCreate", "cuMulticastAddDevice", "cuMulticastBindMem", "cuMemsetD8"):
+    for call in ("cuMemCreate", "cuMulticastAddDevice", "cuMulticastBindMem", "cuMemsetD8Async"):
         for rank in range(RANKS):
             cuda_machine.faults.set(f"fail:{call}:nth={rank + 1}:status=2")
             with pytest.raises(TeamError) as caught:
@@ -288,7 +288,7 @@ class Interrupts:
 
 def interrupted_everywhere(work: Work, cuda_machine: CudaMachine, patch: pytest.MonkeyPatch, made: list[str]) -> None:
     """Interrupt some work at each of its calls in turn, and see that each time nothing is left of it."""
-    names = {python_name(name) for name in made} & set(dir(driver)) | {"memset_d8_v2"}
+    names = {python_name(name) for name in made} & set(dir(driver))
     interrupts, left = Interrupts(patch, names), len(left_behind(cuda_machine.driver))
     for number in range(1, len(made) + 1):
         interrupts.left = number

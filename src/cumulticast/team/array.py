@@ -172,12 +172,26 @@ class SymmetricArray(Resource):
             A tensor that another library made of it is still alive, and would come to show another array's values.
             Nothing is done. A team that closes does not ask: whoever uses such a tensor afterwards meets a fault.
         """
-        if not (self.closed or self.team.closed) and self._exports and self._exports.alive:
-            raise BufferError(
-                f"{self!r}: tensors made of it by DLPack are alive ({self._exports.alive}); let them go first"
-            )
-        super().close()
+        with self.team.turns:
+            if not (self.closed or self.team.closed) and self._exports and self._exports.alive:
+                raise BufferError(
+                    f"{self!r}: tensors made of it by DLPack are alive ({self._exports.alive}); let them go first"
+                )
+            super().close()
 
     def __repr__(self) -> str:
         """Show shape, type and team."""
         return f"SymmetricArray(shape={self.shape}, dtype={self.dtype}, ranks={self.team.size})"
+
+
+def an_array(given: Any) -> SymmetricArray:
+    """Answer a symmetric array.
+
+    Raises
+    ------
+    TypeError
+        It is something else.
+    """
+    if not isinstance(given, SymmetricArray):
+        raise TypeError(f"a {type(given).__name__} is no symmetric array: team.empty(shape, dtype) makes one")
+    return given

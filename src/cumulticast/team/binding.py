@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING, Any
 
 from cumulticast import driver
 
-from .devices import DeviceLike, device_ordinal, positive, round_up
+from .devices import DeviceLike, device_ordinal, offset, positive, round_up, whole
 from .memory import PhysicalMemory
 from .resource import Resource
 
@@ -60,7 +59,7 @@ def bind_memory(
     handle, owner, size = _piece(memory, mem_offset, size)
     whose = owner if device is None else device_ordinal(device)
     occupied = _occupied(mc, size, mem_offset)
-    at = _place(mc, whose, occupied) if mc_offset is None else operator.index(mc_offset)
+    at = _place(mc, whose, occupied) if mc_offset is None else offset("mc_offset", mc_offset)
     if device is not None and has_v2():
         driver.multicast_bind_mem_v2(mc.handle, whose, at, handle, mem_offset, size, 0)
     else:
@@ -77,7 +76,7 @@ def bind_address(
     mc: MulticastObject, ptr: Any, size: int | None, device: DeviceLike | None, mc_offset: int | None
 ) -> Binding:
     """Bind by address; see `MulticastObject.bind_address`."""
-    address = operator.index(getattr(ptr, "handle", ptr))
+    address = offset("ptr", getattr(ptr, "handle", ptr))
     given = getattr(ptr, "size", None) if size is None else size
     if given is None:
         raise TypeError("an address needs a size; a cuda.core.Buffer has its own")
@@ -85,7 +84,7 @@ def bind_address(
     owner = int(driver.pointer_get_attribute(driver.PointerAttribute.DEVICE_ORDINAL, address))
     whose = owner if device is None else device_ordinal(device)
     occupied = _occupied(mc, size, address)
-    at = _place(mc, whose, occupied) if mc_offset is None else operator.index(mc_offset)
+    at = _place(mc, whose, occupied) if mc_offset is None else offset("mc_offset", mc_offset)
     if device is not None and has_v2():
         driver.multicast_bind_addr_v2(mc.handle, whose, at, address, size, 0)
     else:
@@ -136,14 +135,15 @@ def _piece(memory: PhysicalMemory | int, mem_offset: int, size: int | None) -> t
     """Answer handle, device and size of what is to be bound."""
     if isinstance(memory, PhysicalMemory):
         memory.check_open()
-        if not 0 <= mem_offset < memory.size:
+        if not 0 <= whole("mem_offset", mem_offset) < memory.size:
             raise ValueError(f"mem_offset {mem_offset}: {memory} has the offsets 0 to {memory.size - 1}")
         left = memory.size - mem_offset
         handle, wanted, owner = memory.handle, left if size is None else size, memory.device
     elif size is None:
         raise TypeError("a driver's handle needs size: the driver does not tell how much memory is behind it")
     else:
-        handle, wanted, owner = operator.index(memory), size, None
+        handle, wanted, owner = offset("handle", memory), size, None
+        offset("mem_offset", mem_offset)
     if owner is None:
         owner = driver.mem_get_allocation_properties_from_handle(handle).location.id
     return handle, owner, positive("size", wanted)

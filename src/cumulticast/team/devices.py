@@ -15,6 +15,10 @@ DeviceLike = Any
 #: ``"posix_fd"``, ``"fabric"``, or a member of `driver.MemAllocationHandleType`.
 Kind = str | int
 
+#: The most bytes that are let through to the driver. It has size_t and CUdeviceptr; this leaves room for rounding up.
+MOST_BYTES = (1 << 63) - 1
+MOST_DEVICES = (1 << 32) - 1  # numDevices of CUmulticastObjectProp is an unsigned int
+
 POSIX_FD = int(driver.MemAllocationHandleType.POSIX_FILE_DESCRIPTOR)
 FABRIC = int(driver.MemAllocationHandleType.FABRIC)
 KINDS = {"posix_fd": POSIX_FD, "fabric": FABRIC}
@@ -52,10 +56,10 @@ def handle_kind(kind: Kind) -> int:
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         It is none that multicast memory can be shared by.
     """
-    number = KINDS.get(kind, 0) if isinstance(kind, str) else int(kind)
+    number = KINDS.get(kind, 0) if isinstance(kind, str) else whole("kind of shareable handle", kind)
     if number not in KINDS.values():
         raise ValueError(f"{kind!r} is no kind of shareable handle here: 'posix_fd' or 'fabric'")
     return number
@@ -71,18 +75,48 @@ def handle_mask(kinds: Kind | Iterable[Kind]) -> int:
     return mask
 
 
-def positive(name: str, value: int) -> int:
-    """Answer a size in bytes.
+def whole(name: str, value: Any) -> int:
+    """Answer a whole number.
 
     Raises
     ------
-    ValueError
-        It is not positive.
+    TypeError
+        It is none.
     """
-    size = operator.index(value)
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} {value!r}: a whole number is needed") from None
+
+
+def positive(name: str, value: int, unit: str = "byte", most: int = MOST_BYTES) -> int:
+    """Answer a size in bytes, or a number of something else.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is no whole number, not positive, or more than the driver's type holds.
+    """
+    size = whole(name, value)
     if size <= 0:
-        raise ValueError(f"{name} {size}: at least 1 byte is needed")
+        raise ValueError(f"{name} {size}: at least 1 {unit} is needed")
+    if size > most:
+        raise ValueError(f"{name} {size}: at most {most}")
     return size
+
+
+def offset(name: str, value: int) -> int:
+    """Answer an offset in bytes, or an address.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is no whole number, negative, or more than the driver's type holds.
+    """
+    number = whole(name, value)
+    if not 0 <= number <= MOST_BYTES:
+        raise ValueError(f"{name} {number}: 0 to {MOST_BYTES}")
+    return number
 
 
 def round_up(size: int, step: int) -> int:

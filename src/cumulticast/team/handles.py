@@ -8,6 +8,7 @@ from cumulticast import driver
 
 from .devices import POSIX_FD, Kind, handle_kind
 
+MOST_DESCRIPTOR = (1 << 31) - 1  # it is an int of C's
 FABRIC_BYTES = 64  # sizeof(CUmemFabricHandle), cuda.h
 
 
@@ -32,6 +33,8 @@ def import_handle(shared: int | bytes, kind: Kind) -> int:
     if number == POSIX_FD:
         if not isinstance(shared, int):
             raise TypeError(f"a file descriptor is needed to import kind 'posix_fd', not {type(shared).__name__}")
+        if not 0 <= shared <= MOST_DESCRIPTOR:
+            raise ValueError(f"{shared} is no file descriptor: 0 to {MOST_DESCRIPTOR}")
         return int(driver.mem_import_from_shareable_handle(shared, number))
     if isinstance(shared, int):
         raise TypeError("the 64 bytes of a fabric handle are needed to import kind 'fabric', not an int")

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from .comm import Comm, LocalComm
-from .devices import Granularity, granularity_flag
+from .comm.frames import SECONDS_LIMIT
+from .devices import Granularity, granularity_flag, whole
 
 
 class Options(TypedDict):
@@ -56,15 +57,15 @@ class Members:
 
         Raises
         ------
-        ValueError
-            A number is out of range, or the granularity none of the two.
+        TypeError, ValueError
+            A number is out of range, or none; the granularity is none of the two.
         """
-        if not timeout > 0:
-            raise ValueError(f"timeout {timeout}: more than 0 seconds")
-        if retries < 0:
+        if not 0 < timeout < SECONDS_LIMIT:
+            raise ValueError(f"timeout {timeout}: more than 0 seconds, less than {SECONDS_LIMIT:g}")
+        if whole("retries", retries) < 0:
             raise ValueError(f"retries {retries}: 0 or more")
-        if backoff < 0:
-            raise ValueError(f"backoff {backoff}: 0 seconds or more")
+        if not 0 <= backoff < SECONDS_LIMIT:
+            raise ValueError(f"backoff {backoff}: 0 seconds or more, less than {SECONDS_LIMIT:g}")
         granularity_flag(granularity)
         return {"timeout": timeout, "retries": retries, "backoff": backoff, "granularity": granularity}
 

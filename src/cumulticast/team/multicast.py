@@ -9,6 +9,7 @@ from cumulticast import driver
 
 from .binding import Binding, bind_address, bind_memory, free_offset
 from .devices import (
+    MOST_DEVICES,
     DeviceLike,
     Granularity,
     Kind,
@@ -128,9 +129,11 @@ class MulticastObject(Resource):
             As the creator's object has it; None: the driver's minimum.
         """
         driver.init(0)
-        checked = size if size is None else positive("size", size)
-        step = granularity or _minimum_granularity(size or 1, num_devices or 1)
-        return cls(import_handle(shared, kind), checked, num_devices, step)
+        checked = None if size is None else positive("size", size)
+        count = None if num_devices is None else positive("num_devices", num_devices, "device", MOST_DEVICES)
+        least = _minimum_granularity(checked or 1, count or 1)
+        step = least if granularity is None else positive("granularity", granularity)
+        return cls(import_handle(shared, kind), checked, count, step)
 
     def add_device(self, device: DeviceLike) -> None:
         """Add a device. Binds and maps wait until all are added, everywhere."""
@@ -181,9 +184,9 @@ class MulticastObject(Resource):
         self.check_open()
         return bind_address(self, ptr, size, device, mc_offset)
 
-    def free_offset(self, device: int, size: int) -> int:
+    def free_offset(self, device: DeviceLike, size: int) -> int:
         """Answer the first place of a device, in bytes, where so many bytes are not bound from this process."""
-        return free_offset(self, device, size)
+        return free_offset(self, device_ordinal(device), positive("size", size))
 
     def map(self, devices: DeviceLike | Iterable[DeviceLike] | None = None, *, size: int | None = None) -> Mapping:
         """Map the object, readable and writable by devices; waits until all devices are added.
@@ -237,9 +240,9 @@ def _members(devices: Sequence[DeviceLike] | None, num_devices: int | None) -> t
         raise TypeError("give the devices of the object, or num_devices and add them one by one")
     if devices is None:
         assert num_devices is not None
-        return [], positive("num_devices", num_devices)
+        return [], positive("num_devices", num_devices, "device", MOST_DEVICES)
     ordinals = [device_ordinal(device) for device in devices]
     twice = next((one for one in ordinals if ordinals.count(one) > 1), None)
     if twice is not None:
         raise ValueError(f"device {twice} stands twice in {ordinals}: an object takes each device once")
-    return ordinals, positive("the number of devices", len(ordinals))
+    return ordinals, positive("the number of devices", len(ordinals), "device")

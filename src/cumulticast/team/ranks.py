@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from . import collectives
-from .array import SymmetricArray
+from .array import SymmetricArray, an_array
 from .collectives import CollectiveTimeout, Region
+from .devices import whole
 from .errors import TeamError
 from .foundation import Foundation
 from .resource import Resource
@@ -19,6 +21,9 @@ from .watch import Watch
 
 class Ranks(Resource):
     """The ranks of a team, those of this process among them, and what all of them do together.
+
+    Threads of one process may share a team: its calls take turns, so that all ranks of the process make them in one
+    order. Between processes the order is the program's affair: let one thread of each make them.
 
     Attributes
     ----------
@@ -48,18 +53,20 @@ class Ranks(Resource):
         self.pad: Region = foundation.pad
         self.scratch: Region = foundation.scratch
         self._watch = Watch(members.comm, partial(collectives.abandon, self))
+        self.turns = threading.RLock()  # whoever holds it makes a call
 
     def check_rank(self, rank: int) -> int:
         """Answer a rank.
 
         Raises
         ------
-        ValueError
-            The team has no such rank.
+        TypeError, ValueError
+            It is no whole number; the team has no such rank.
         """
-        if not 0 <= rank < self.size:
-            raise ValueError(f"rank {rank}: the team has ranks 0 to {self.size - 1}")
-        return rank
+        number = whole("rank", rank)
+        if not 0 <= number < self.size:
+            raise ValueError(f"rank {number}: the team has ranks 0 to {self.size - 1}")
+        return number
 
     def own_rank(self, instead: str) -> int:
         """Answer the rank of this process.
@@ -90,12 +97,13 @@ class Ranks(Resource):
         TeamError
             A rank died, did not come, or made other arrays.
         """
-        self.check_open()
         if stream is not None:
             self._collective("barrier", collectives.barrier, stream)
             return
-        ballots = [ballot_of("barrier", self._done)] * len(self.mine)
-        said = cast(self._members.comm, ballots, "barrier", self.timeout)
+        with self.turns:
+            self.check_open()
+            ballots = [ballot_of("barrier", self._done)] * len(self.mine)
+            said = cast(self._members.comm, ballots, "barrier", self.timeout)
         if error := verdict(said) or absent(said, "barrier") or Wanted.compare(said, "barrier"):
             raise error
 
@@ -127,7 +135,7 @@ class Ranks(Resource):
         TeamError
             A rank did not come to an earlier collective.
         """
-        self._collective("broadcast", collectives.broadcast, self._own(array), self.check_rank(root), stream)
+        self._on(array, "broadcast", collectives.broadcast, self.check_rank(root), stream)
 
     def all_reduce(self, array: SymmetricArray, op: str = "sum", *, stream: Any = None) -> None:
         """Combine the replicas, element by element, in all replicas.
@@ -149,36 +157,41 @@ class Ranks(Resource):
         TeamError
             A rank did not come to an earlier collective.
         """
-        self._collective("all_reduce", collectives.all_reduce, self._own(array), op, stream)
+        self._on(array, "all_reduce", collectives.all_reduce, op, stream)
 
     def reduce_scatter(self, array: SymmetricArray, op: str = "sum", *, stream: Any = None) -> None:
         """Combine the replicas; rank r gets the r-th of as many equal parts as there are ranks, in its own replica.
 
         The parameters are those of `all_reduce`. The elements have to divide into equal parts.
         """
-        self._collective("reduce_scatter", collectives.reduce_scatter, self._own(array), op, stream)
+        self._on(array, "reduce_scatter", collectives.reduce_scatter, op, stream)
 
     def all_gather(self, array: SymmetricArray, *, stream: Any = None) -> None:
         """Give every rank the r-th part of the replica of rank r, for all r; the parts are equal.
 
         The parameters are those of `broadcast`.
         """
-        self._collective("all_gather", collectives.all_gather, self._own(array), stream)
+        self._on(array, "all_gather", collectives.all_gather, stream)
 
     def _collective(self, name: str, work: Callable[..., None], *arguments: Any) -> None:
-        self.check_open()
-        self._watch.start()
-        try:
-            if self._watch.failure is None:
-                work(self, *arguments)
-        except CollectiveTimeout as error:
-            if self._watch.failure is None:
-                raise TeamError(error.rank, error.collective, reason=str(error)) from error
-        if self._watch.failure:
-            raise lost(self._watch.failure, name) from self._watch.failure
+        with self.turns:
+            self.check_open()
+            self._watch.start()
+            try:
+                if self._watch.failure is None:
+                    work(self, *arguments)
+            except CollectiveTimeout as error:
+                if self._watch.failure is None:
+                    raise TeamError(error.rank, error.collective, reason=str(error)) from error
+            if self._watch.failure:
+                raise lost(self._watch.failure, name) from self._watch.failure
 
-    def _own(self, array: SymmetricArray) -> SymmetricArray:
-        array.check_open()
+    def _on(self, array: SymmetricArray, name: str, work: Callable[..., None], *arguments: Any) -> None:
+        with self.turns:
+            self._own(array)
+            self._collective(name, work, array, *arguments)
+
+    def _own(self, array: SymmetricArray) -> None:
+        an_array(array).check_open()
         if array.team is not self:
             raise ValueError(f"{array!r} belongs to another team: share(array) shows its memory to this one")
-        return array

@@ -10,6 +10,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from .devices import MOST_BYTES
+
 
 def shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:
     """Answer a shape as a tuple.
@@ -48,5 +50,14 @@ def dtype_of(dtype: Any) -> np.dtype[Any]:
 
 
 def nbytes_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
-    """Answer the bytes of an array."""
-    return math.prod(shape) * dtype.itemsize
+    """Answer the bytes of an array.
+
+    Raises
+    ------
+    ValueError
+        It has more than any array of numpy's.
+    """
+    nbytes = math.prod(shape) * dtype.itemsize
+    if nbytes > MOST_BYTES:
+        raise ValueError(f"shape {shape} of {dtype}: {nbytes} bytes; an array has at most {MOST_BYTES}")
+    return nbytes

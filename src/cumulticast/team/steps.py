@@ -224,6 +224,7 @@ class Steps(Resource):
             self._map_all()
         rank, device = self._members.mine[seat], self._members.devices[seat]
         if self._wanted.zero and self._wanted.contexts:
+            self._block.undo(self._wanted.contexts.settle, device)
             self._wanted.contexts.zero(device, self._block.peers[rank], self._wanted.zero)
         if rank == self._members.mine[-1]:
             self.close()  # mappings and bindings keep what the handles stood for; a refusal is under the last vote, too

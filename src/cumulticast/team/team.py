@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from . import collectives
-from .array import SymmetricArray
+from .array import SymmetricArray, an_array
 from .comm import Comm, CommError, LocalComm, open_comm
 from .devices import DeviceLike, Granularity, device_ordinal
 from .foundation import Foundation, lay, place_of_rank
@@ -156,12 +156,13 @@ class Team(Ranks):
         TeamError
             New memory was needed, and a rank failed; the team is as before.
         """
-        self.check_open()
         extents, kind = shape_of(shape), dtype_of(dtype)
-        block, offset = self._heap.allocate(nbytes_of(extents, kind))
-        array = SymmetricArray(self, block, offset, extents, kind)
-        self._arrays.add(array)
-        array.undo(self._take_back, array)
+        with self.turns:
+            self.check_open()
+            block, offset = self._heap.allocate(nbytes_of(extents, kind))
+            array = SymmetricArray(self, block, offset, extents, kind)
+            self._arrays.add(array)
+            array.undo(self._take_back, array)
         return array
 
     def share(self, array: SymmetricArray) -> SymmetricArray:
@@ -175,13 +176,14 @@ class Team(Ranks):
         TeamError
             A rank failed; nothing is left of it.
         """
-        self.check_open()
-        array.check_open()
-        block, offset = self._foundation.second_view(array.block, array.offset, array.nbytes, array.team.mine)
-        shared = SymmetricArray(self, block, offset, array.shape, array.dtype)
-        self._arrays.add(shared)
-        shared.undo(self._arrays.discard, shared)
-        shared.undo(block.close)
+        with self.turns:
+            self.check_open()
+            an_array(array).check_open()
+            block, offset = self._foundation.second_view(array.block, array.offset, array.nbytes, array.team.mine)
+            shared = SymmetricArray(self, block, offset, array.shape, array.dtype)
+            self._arrays.add(shared)
+            shared.undo(self._arrays.discard, shared)
+            shared.undo(block.close)
         return shared
 
     @property
@@ -246,13 +248,10 @@ class Team(Ranks):
         cumulticast.driver.DriverError
             The driver refused a step; the others were carried out all the same.
         """
-        if not self.closed:
-            self._end(meet=True)
+        self._end(meet=True)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Close. After an exception the other ranks are not waited for; they learn that this one left, and why."""
-        if self.closed:
-            return
         if error is None:
             self._end(meet=True)
             return
@@ -262,6 +261,11 @@ class Team(Ranks):
             error.add_note(f"closing the team failed as well: {problem!r}")
 
     def _end(self, *, meet: bool, reason: str = "") -> None:
+        with self.turns:
+            if not self.closed:
+                self._leave(meet, reason)
+
+    def _leave(self, meet: bool, reason: str) -> None:
         comm = self._members.comm
         with ExitStack() as last:
             last.callback(comm.close, reason)

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from weakref import WeakKeyDictionary
 
 from cumulticast import driver
+from cumulticast.team.contexts import outside_of_captures
 
 from .call import NAMES, Call, Why
 from .errors import CollectiveTimeout
@@ -21,7 +22,6 @@ _PORTABLE_MAPPED = 1 | 2  # CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP
 _MULTIPROCESSORS = driver.DeviceAttribute.MULTIPROCESSOR_COUNT
 _NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: beside kernels that wait
 _NO_TIMES = 2  # CU_EVENT_DISABLE_TIMING
-_RELAXED = 2  # CU_STREAM_CAPTURE_MODE_RELAXED
 
 _engines: WeakKeyDictionary[Seats, Engine] = WeakKeyDictionary()
 
@@ -65,7 +65,7 @@ class Engine:
         self.most_blocks = _most_blocks(self._devices)
         self._kernels: dict[tuple[int, Reduction | None], dict[str, int]] = {}
         self._streams: list[int] = []
-        with ExitStack() as held, _outside_of_captures():
+        with ExitStack() as held, outside_of_captures():
             self._contexts = {device: _retained(device, held) for device in dict.fromkeys(self._devices)}
             first = next(iter(self._contexts.values()))
             self._words = _failure_words(len(self._devices), first, held)
@@ -107,7 +107,7 @@ class Engine:
         """Answer the team's own stream of each rank. They order with the legacy default stream."""
         if not self._streams:
             for device in self._devices:
-                with _outside_of_captures():
+                with outside_of_captures():
                     self._streams.append(_stream(self._contexts[device], 0, self._held))
         return self._streams
 
@@ -118,13 +118,31 @@ class Engine:
     def _kernel(self, device: int, reduction: Reduction | None, name: str) -> int:
         known = self._kernels.setdefault((device, reduction), {})
         if name not in known:
-            with current(self._contexts[device]), _outside_of_captures():
+            with current(self._contexts[device]), outside_of_captures():
                 if not known:
                     known[""] = load_module(reduction, device)
                     self._held.callback(_unload, known[""], self._contexts[device])
                 known[name] = driver.module_get_function(known[""], name.encode())
                 driver.func_load(known[name])  # else the first launch does, lazily
         return known[name]
+
+    def check_streams(self, streams: Sequence[int]) -> None:
+        """Refuse streams that no launch would take, before the first one: its kernel would wait for the others.
+
+        Raises
+        ------
+        ValueError
+            A rank's stream is not in the primary context of its device; only some of the streams capture.
+        """
+        captured: set[bool] = set()
+        for device, stream in zip(self._devices, streams, strict=True):
+            context = self._contexts[device]
+            with current(context):
+                captured.add(bool(driver.stream_is_capturing(stream)))
+                if _context_of(stream) not in (None, context):
+                    raise ValueError(f"stream {stream:#x} is not in the primary context of device {device}")
+        if len(captured) > 1:
+            raise ValueError("some of the streams capture, and some do not: the ranks would wait for each other")
 
     def launch(self, seat: int, kernel: int, blocks: int, stream: int, call: Call) -> None:
         """Launch for one rank."""
@@ -147,6 +165,14 @@ def _most_blocks(devices: Sequence[int]) -> int:
     if ranks == 1:
         return MOST_BLOCKS
     return max(1, min(MOST_BLOCKS, driver.device_get_attribute(_MULTIPROCESSORS, device) // ranks))
+
+
+def _context_of(stream: int) -> int | None:
+    """Answer the context of a stream; None for one of a green context, which the driver does not name so."""
+    try:
+        return int(driver.stream_get_ctx(stream))
+    except driver.NotSupportedError:
+        return None
 
 
 def _retained(device: int, held: ExitStack) -> int:
@@ -193,13 +219,3 @@ def current(context: int) -> Generator[None]:
         yield
     finally:
         driver.ctx_pop_current_v2()
-
-
-@contextmanager
-def _outside_of_captures() -> Generator[None]:
-    """Let this thread do what a capture elsewhere forbids it in the stricter modes: nothing here belongs to a graph."""
-    before = driver.thread_exchange_stream_capture_mode(_RELAXED)
-    try:
-        yield
-    finally:
-        driver.thread_exchange_stream_capture_mode(before)

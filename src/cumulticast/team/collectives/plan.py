@@ -63,6 +63,7 @@ def carry_out(seats: Seats, array: Array | None, plan: Plan, stream: Streams) ->
     engine = engine_of(seats)
     engine.check(seats.timeout)
     streams = engine.streams() if stream is None else stream_handles(stream, len(seats.mine))
+    engine.check_streams(streams)
     kernels = engine.load(plan.reduction, plan.kernel)
     base = _base(seats, array, plan)
     calls = [

@@ -17,16 +17,18 @@ def stream_handle(stream: StreamLike) -> int:
 
     Raises
     ------
-    TypeError
-        It is nothing that names a stream.
+    TypeError, ValueError
+        It is nothing that names a stream; no handle is as large.
     """
     named: list[Any] = [getattr(stream, name) for name in _NAMES if hasattr(stream, name)]
-    given: Any = named[0] if named else stream
-    handle = _handle_of(given() if callable(given) else given)
     try:
-        return operator.index(handle if hasattr(handle, "__index__") else int(handle))
-    except (TypeError, ValueError):
+        handle = _handle_of(named[0]() if callable(named[0]) else named[0]) if named else operator.index(stream)
+        number = operator.index(handle if hasattr(handle, "__index__") else int(handle))
+    except (TypeError, ValueError, IndexError):
         raise TypeError(f"{stream!r} is no stream: give a handle, or an object with __cuda_stream__") from None
+    if not 0 <= number < 1 << 64:
+        raise ValueError(f"stream {number:#x}: a handle has 64 bits")
+    return number
 
 
 def _handle_of(given: Any) -> Any:

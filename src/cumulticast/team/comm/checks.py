@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from cumulticast.team.comm.frames import PART_LIMIT
+from cumulticast.team.comm.frames import PART_LIMIT, SECONDS_LIMIT
 
 LABEL_LIMIT = 1000
 
@@ -27,8 +26,8 @@ def check_part(payload: bytes, label: str, timeout: float) -> None:
 
 def check_timeout(timeout: float) -> None:
     """Refuse a time limit that is none: ValueError."""
-    if not (math.isfinite(timeout) and timeout > 0):
-        raise ValueError(f"timeout={timeout!r}: seconds, more than 0 and finite, such as 30.0")
+    if not 0 < timeout < SECONDS_LIMIT:
+        raise ValueError(f"timeout={timeout!r}: seconds, more than 0 and less than {SECONDS_LIMIT:g}, such as 30.0")
 
 
 def check_split(ranks: Sequence[int], rank: int, size: int) -> None:

@@ -19,6 +19,7 @@ PREFIX = struct.Struct(">4sII")  # magic, bytes of the header, bytes of the payl
 HEADER_LIMIT = 1 << 16
 PART_LIMIT = 1 << 22  # what one rank brings to an exchange
 ANSWER_LIMIT = (1 << 32) - 1
+SECONDS_LIMIT = 1e9  # no time is as long
 
 
 class FrameError(ValueError):
@@ -57,7 +58,7 @@ class Frame:
     def seconds(self, name: str) -> float:
         """Answer an entry that is a time; FrameError for anything else."""
         value = self.header.get(name)
-        if not isinstance(value, (int, float)) or not 0 <= value < 1e9:
+        if not isinstance(value, (int, float)) or not 0 <= value < SECONDS_LIMIT:
             raise FrameError(f"{name} is {value!r}, not a time in seconds")
         return float(value)
 

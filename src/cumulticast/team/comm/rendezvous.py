@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -115,6 +116,10 @@ def _both(address: str, rank: int | None, size: int | None) -> tuple[int, int]:
 
 
 def _valid(rank: int, size: int) -> tuple[int, int]:
+    try:
+        rank, size = operator.index(rank), operator.index(size)
+    except TypeError:
+        raise TypeError(f"rank={rank!r}, size={size!r}: whole numbers, such as 0 of 4") from None
     if size < 1:
         raise ValueError(f"size={size}: at least 1")
     if not 0 <= rank < size:
@@ -134,7 +139,7 @@ def _from_environment(environ: Mapping[str, str], rank: int | None, size: int | 
             f"ranks with torchrun or `cumulticast run --ranks N`, set {', '.join(VARIABLES)}, or give comm: {FORMS}"
         )
     rank, size = (_integer(environ, name) if given is None else given for name, given in numbers.items())
-    _valid(rank, size)
+    rank, size = _valid(rank, size)
     if size == 1:
         return TcpPlace("", 0), rank, size  # nobody to meet
     port = _integer(environ, "MASTER_PORT")
