@@ -25,18 +25,25 @@ def start(ranks_apart: Ranks | None) -> Iterator[Start]:
 
     yield begin
     if ranks_apart:
-        ranks_apart.close()
+        ranks_apart.leave()
     sim.stop()
 
 
+@pytest.fixture(scope="session")
+def ranks() -> Iterator[Ranks]:
+    """Give the processes that serve all tests with ``--ranks-apart``; none is started before it is needed."""
+    made = Ranks()
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def ranks_apart(request: pytest.FixtureRequest) -> Ranks | None:
+def ranks_apart(request: pytest.FixtureRequest, ranks: Ranks) -> Ranks | None:
     """With ``--ranks-apart``: a process of its own for each device but the first (see ranks_apart.py)."""
     if not request.config.getoption("ranks_apart"):
         return None
     if request.node.get_closest_marker("one_process"):
         pytest.skip("is about the threads of one process; tests/processes has its like for many")
-    ranks = Ranks()
     ranks.install()
     return ranks
 

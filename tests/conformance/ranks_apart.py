@@ -38,24 +38,29 @@ ORIGINALS: dict[str, Callable[..., Any]] = {name: getattr(driver, name) for name
 
 
 class Ranks:
-    """One process for each device but the first, which is the test's own; each is started when it is first needed."""
+    """One process for each device but the first, which is the test's own; each is started when it is first needed.
+
+    They serve one test after the other: each enters the world of a test when it is asked something there.
+    """
 
     def __init__(self) -> None:
         self._processes: dict[int, subprocess.Popen[str]] = {}
-        self._world = ""
+        self._here: dict[int, str] = {}  # ranks that are in a world, and in which
 
     def install(self) -> None:
         """Send the calls of other devices to their processes from now on."""
         for name in CALLS:
             setattr(driver, name, functools.wraps(ORIGINALS[name])(functools.partial(self._call, name)))
 
-    def close(self) -> None:
-        """End the processes and call directly again."""
+    def leave(self) -> None:
+        """Let all ranks leave the world, and call directly again."""
         for name, original in ORIGINALS.items():
             setattr(driver, name, original)
-        self._end()
+        for rank in tuple(self._here):
+            self._leave(rank)
 
-    def _end(self) -> None:
+    def close(self) -> None:
+        """End the processes."""
         for process in self._processes.values():
             assert process.stdin is not None
             with process:
@@ -67,6 +72,7 @@ class Ranks:
         rank = self._rank(name, args, handles)
         if handles is None or not rank:
             return ORIGINALS[name](*args)
+        self._enter(rank)
         said = self._ask(rank, {"call": name, "args": [int(arg) for arg in args], "handles": handles})
         here = sim.current()
         for level, message in said["log"]:
@@ -101,23 +107,34 @@ class Ranks:
             rank = owner.device or 0 if owner is not None and owner.kind == "memory" else 0
         return rank if 0 < rank < len(sim.current().process.devices) else 0
 
+    def _enter(self, rank: int) -> None:
+        world, options = str(sim.current().world.path), sim.current().options
+        if self._here.get(rank) == world:
+            return
+        if rank in self._here:  # the test has begun another
+            self._leave(rank)
+        self._ask(rank, {"world": world, "block_limit": options.block_limit, "hopeless": options.hopeless})
+        self._here[rank] = world
+
+    def _leave(self, rank: int) -> None:
+        del self._here[rank]
+        self._ask(rank, {})
+
     def _ask(self, rank: int, question: dict[str, Any]) -> dict[str, Any]:
         process = self._process(rank)
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(json.dumps(question) + "\n")
         process.stdin.flush()
-        return json.loads(process.stdout.readline())
+        answer = process.stdout.readline()
+        if not answer:
+            del self._processes[rank]
+            raise AssertionError(f"rank {rank} has ended with {process.wait(10)}: {question}")
+        return json.loads(answer)
 
     def _process(self, rank: int) -> subprocess.Popen[str]:
-        world = str(sim.current().world.path)
-        if world != self._world:
-            self._end()
-            self._world = world
         if rank not in self._processes:
-            options = sim.current().options
-            asked = json.dumps({"world": world, "block_limit": options.block_limit, "hopeless": options.hopeless})
-            command = [sys.executable, __file__, asked]
+            command = [sys.executable, __file__]
             self._processes[rank] = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         return self._processes[rank]
 
@@ -132,17 +149,24 @@ def error_of(status: int) -> driver.DriverError:
 # ---- in the process of one rank
 
 
-def serve(asked: str) -> None:
-    """Carry out one call a line, until the input ends."""
+def serve() -> None:
+    """Do what each line asks for until the input ends: enter a world, make a call there, or leave it."""
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "world" in asked:
+            enter(asked)
+        answer = carry_out(sim.current(), asked) if "call" in asked else {}
+        if not asked:
+            sim.stop()
+        print(json.dumps(answer), flush=True)
+
+
+def enter(options: dict[str, Any]) -> None:
+    """Begin a driver in the world of a test."""
     from cumulticast.libcuda import serve as door
 
-    options = json.loads(asked)
-    here = Driver(Options(**{**options, "world": Path(options["world"])}))
-    door.open_door(here)
+    door.open_door(Driver(Options(**{**options, "world": Path(options["world"])})))
     driver.init(0)
-    for line in sys.stdin:
-        print(json.dumps(carry_out(here, json.loads(line))), flush=True)
-    sim.stop()
 
 
 def carry_out(here: Driver, asked: dict[str, Any]) -> dict[str, Any]:
@@ -181,4 +205,4 @@ def split(line: str) -> tuple[str, str]:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1])
+    serve()
