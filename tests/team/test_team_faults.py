@@ -327,3 +327,19 @@ def test_an_interrupt_at_any_call_of_a_growth_leaves_the_team_as_it_was(
         with monkeypatch.context() as patch:
             interrupted_everywhere(lambda: team.empty(2 * MIB), cuda_machine, patch, calls)
         assert team.usage == before and whole(team)
+
+
+def test_primary_contexts_are_given_back(cuda_machine: CudaMachine) -> None:
+    def active() -> list[int]:
+        return [driver.device_primary_ctx_get_state(device)[1] for device in range(RANKS + 1)]
+
+    with up() as team:
+        assert active() == [1] * RANKS + [0]
+        team.empty(2 * MIB)
+    assert active() == [0] * (RANKS + 1)
+    for call in ("cuMulticastCreate", "cuMemSetAccess"):
+        cuda_machine.faults.set(f"fail:{call}:status=999")
+        with pytest.raises(TeamError):
+            up()
+        cuda_machine.faults.clear()
+        assert active() == [0] * (RANKS + 1)

@@ -325,3 +325,22 @@ def test_a_death_inside_of_a_collective(crew: Crew, one: int) -> None:
     error = the_same({rank.number: rank.result(PATIENCE) for rank in others})
     assert error.rank == one
     over(crew)
+
+
+# ---- when an error is raised, all ranks are done with undoing
+
+
+@pytest.mark.parametrize("late", [0, 3])
+def test_an_error_is_raised_when_nothing_is_left_anywhere(crew: Crew, late: int) -> None:
+    """One rank fails, another one takes its time to undo: nobody hears of it before that is done."""
+    crew.comes_up()
+    crew.job.faults.set("fail:cuMemSetAccess:rank=1:status=999", f"delay:cuMulticastUnbind:rank={late}:seconds=1")
+    place = crew.place()
+    for rank in crew.ranks:
+        rank.begin(steps.keep, place, RANKS, LONG)
+    first = crew.ranks[2].result(PATIENCE)
+    picture = crew.job.picture()
+    assert (picture.multicast, picture.allocations) == ((), ())
+    assert the_same({rank.number: first if rank.number == 2 else rank.result(PATIENCE) for rank in crew.ranks}) == first
+    crew.job.faults.clear()
+    over(crew)
