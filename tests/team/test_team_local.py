@@ -268,6 +268,8 @@ def test_errors_survive_pickling_and_read_well() -> None:
     again = pickle.loads(pickle.dumps(error))
     assert vars(again) == vars(error) and str(again) == str(error)
     assert str(error) == "rank 2 failed at bind: cuMulticastBindMem answered 802: MC343 … (ranks 0-1, 4: good at bind)"
+    nobody = TeamError(-1, "barrier", reason="its process ended")
+    assert str(nobody) == "the process of rank 0 of the whole job failed at barrier: its process ended"
 
 
 def test_the_class_is_not_called() -> None:

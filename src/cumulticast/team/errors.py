@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from .comm import name_of
+
 _CODE = re.compile(r"\bMC\d{3,4}\b")
 _VERSION = re.compile(r"_v\d$")
 NOT_READY = 802  # CUDA_ERROR_SYSTEM_NOT_READY
@@ -24,7 +26,8 @@ class TeamError(RuntimeError):
     Attributes
     ----------
     rank
-        The culprit: the first rank that failed, died or did not come.
+        The culprit: the first rank that failed, died or did not come. -1: the process of the rank 0 that all splits
+        come from, in a split without it; it carries what ranks tell each other.
     stage
         The step it failed in: ``join``, ``agree``, ``create``, ``import``, ``add_device``, ``bind``, ``map``, or a
         later one: ``barrier``, the name of a collective.
@@ -63,7 +66,7 @@ class TeamError(RuntimeError):
     def __str__(self) -> str:
         """Say who, where and why in one line, then what the other ranks did."""
         what = f"{self.call} answered {self.status}" if self.call else ""
-        told = ": ".join(filter(None, (f"rank {self.rank} failed at {self.stage}", what, self.reason)))
+        told = ": ".join(filter(None, (f"{name_of(self.rank)} failed at {self.stage}", what, self.reason)))
         others = {rank: state for rank, state in self.ranks.items() if rank != self.rank}
         return f"{told} ({_others(others)})" if others else told
 

@@ -105,6 +105,8 @@ def test_types_and_operations_that_there_are_not(seated: Seated) -> None:
     seats = seated(RANKS)
     with pytest.raises(TypeError, match="arrays of int8 cannot be reduced; these can: float32, float64"):
         collectives.all_reduce(seats, seats.array(8, np.int8))
+    with pytest.raises(TypeError, match="arrays of >f4 cannot be reduced: the other byte order; float32 can"):
+        collectives.all_reduce(seats, seats.array(8, np.dtype(">f4")))
     with pytest.raises(ValueError, match="op 'prod' is none of sum, min, max"):
         collectives.all_reduce(seats, seats.array(8, np.float32), "prod")
     with pytest.raises(ValueError, match="root 4: the team has ranks 0 to 3"):

@@ -112,10 +112,12 @@ class RankProcess:
     ----------
     place, rank, size
         Where it joins.
+    limit
+        Seconds until all must have come.
     """
 
-    def __init__(self, place: str, rank: int, size: int) -> None:
-        command = [sys.executable, __file__, place, str(rank), str(size)]
+    def __init__(self, place: str, rank: int, size: int, limit: float = LONG) -> None:
+        command = [sys.executable, __file__, place, str(rank), str(size), str(limit)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def tell(self, line: str) -> None:
@@ -165,12 +167,12 @@ def _interrupt_wait() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def _rank(place: str, rank: str, size: str) -> None:
+def _rank(place: str, rank: str, size: str, limit: str) -> None:
     """Do what the lines of the standard input say: exchange LABEL TIMEOUT · interrupt LABEL TIMEOUT ·
     split RANKS · close REASON. What follows a split is about the new comm."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run in the background it is ignored
     try:
-        comm = open_comm(place, int(rank), int(size), LONG)
+        comm = open_comm(place, int(rank), int(size), float(limit))
     except CommError as error:
         print(f"CommError {error.culprits}", flush=True)
         return

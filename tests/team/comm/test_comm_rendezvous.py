@@ -161,6 +161,17 @@ def test_a_second_rank_0_at_a_file_is_told_of_the_first(tmp_path: Path) -> None:
         first.end()
 
 
+@pytest.mark.parametrize("come", [[0], [0, 2]])
+def test_a_job_that_does_not_come_together_leaves_no_file(tmp_path: Path, come: list[int]) -> None:
+    place = f"file://{tmp_path}/job"
+    ranks = [RankProcess(place, rank, 3, 0.5) for rank in come]
+    for rank in ranks:
+        assert "did not come within 0.5 s" in rank.answer()
+        assert rank.process.wait(LONG) == 0
+        rank.end()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_directory_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file or directory"):
         open_comm(f"file://{tmp_path}/no/such/directory/job", 0, 2)

@@ -61,6 +61,8 @@ def reduction(dtype: Any, op: str) -> Reduction:
         There is no such type or operation; the message says which there are.
     """
     kind = KINDS.get(dtype.name)
+    if not dtype.isnative:
+        raise TypeError(f"arrays of {dtype} cannot be reduced: the other byte order; {dtype.newbyteorder('=')} can")
     if kind is None:
         raise TypeError(f"arrays of {dtype.name} cannot be reduced; these can: {', '.join(KINDS)}")
     if op not in OPERATIONS:

@@ -15,7 +15,7 @@ failure.
 
 from cumulticast.team.comm.descriptors import DescriptorError, DescriptorServer, fetch, probe
 from cumulticast.team.comm.local import LocalComm
-from cumulticast.team.comm.protocol import NO_RANK, Comm, CommError
+from cumulticast.team.comm.protocol import NO_RANK, Comm, CommError, name_of
 from cumulticast.team.comm.rendezvous import open_comm
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "DescriptorServer",
     "LocalComm",
     "fetch",
+    "name_of",
     "open_comm",
     "probe",
 ]

@@ -81,8 +81,11 @@ class Hub:
 
     def linger(self) -> None:
         """Wait, within limits, for the splits that rank 0 is not in: without this process they are over."""
-        if any(session.goes_on_without(0) for session in self._reception.sessions):
-            self.closed.wait(LINGER)
+        try:
+            if any(session.goes_on_without(0) for session in self._reception.sessions):
+                self.closed.wait(LINGER)
+        finally:
+            self._door.hide()
 
     def _run(self) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - FAULTS)

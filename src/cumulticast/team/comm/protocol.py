@@ -31,11 +31,12 @@ class CommError(RuntimeError):
 
     def __str__(self) -> str:
         """Name each culprit."""
-        told = "; ".join(f"{_name(rank)}: {what}" for rank, what in sorted(self.culprits.items()))
+        told = "; ".join(f"{name_of(rank)}: {what}" for rank, what in sorted(self.culprits.items()))
         return f"{told} (at {self.label!r})"
 
 
-def _name(rank: int) -> str:
+def name_of(rank: int) -> str:
+    """Say who a culprit is."""
     return "the process of rank 0 of the whole job" if rank == NO_RANK else f"rank {rank}"
 
 
