@@ -344,3 +344,16 @@ def test_an_error_is_raised_when_nothing_is_left_anywhere(crew: Crew, late: int)
     assert the_same({rank.number: first if rank.number == 2 else rank.result(PATIENCE) for rank in crew.ranks}) == first
     crew.job.faults.clear()
     over(crew)
+
+
+def test_close_waits_for_the_others_since_they_may_still_use_the_memory(crew: Crew) -> None:
+    crew.meet(steps.keep)
+    early, *others = crew.ranks
+    early.begin(steps.let_go)
+    assert not early.done(0.3)
+    (mc,) = crew.job.picture().multicast
+    assert {piece.device for piece in mc.bindings} == set(range(RANKS))
+    for rank in others:
+        rank.begin(steps.let_go)
+    assert [rank.result(PATIENCE) for rank in crew.ranks] == [None] * RANKS
+    over(crew)
