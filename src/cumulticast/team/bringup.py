@@ -24,7 +24,7 @@ from .comm import CommError
 from .errors import NOT_READY, Failure, TeamError
 from .members import Members
 from .steps import Stages, Steps, Wanted
-from .vote import Ballot, cast, verdict
+from .vote import Ballot, cast, verdict, why_left
 
 
 def bring_up(members: Members, wanted: Wanted) -> Block:
@@ -67,7 +67,7 @@ class Attempt:
         for problem in problems:
             error.add_note(f"this rank could not undo a step: {problem}")
         if not isinstance(error, TeamError):
-            self._members.comm.close(f"{type(error).__name__} in this rank")
+            self._members.comm.close(why_left(error))
 
     def run(self) -> TeamError | None:
         """Go through the steps.

@@ -10,6 +10,7 @@ from typing import Any
 from . import collectives
 from .array import SymmetricArray, an_array
 from .collectives import CollectiveTimeout, Region
+from .comm import CommError
 from .devices import whole
 from .errors import TeamError
 from .foundation import Foundation
@@ -17,6 +18,8 @@ from .resource import Resource
 from .steps import Wanted
 from .vote import absent, ballot_of, cast, lost, verdict
 from .watch import Watch
+
+END = "close"  # where ranks wait for each other before their memory goes
 
 
 class Ranks(Resource):
@@ -54,6 +57,8 @@ class Ranks(Resource):
         self.scratch: Region = foundation.scratch
         self._watch = Watch(members.comm, partial(collectives.abandon, self))
         self.turns = threading.RLock()  # whoever holds it makes a call
+        self._told = False  # whether a collective that failed has been told of
+        self._latest = ""  # the collective that was called last
 
     def check_rank(self, rank: int) -> int:
         """Answer a rank.
@@ -114,6 +119,7 @@ class Ranks(Resource):
         try:
             collectives.check(self)
         except CollectiveTimeout as error:
+            self._told = True
             return {**told, "absent": error.rank, "reason": str(error)}
         return told
 
@@ -178,13 +184,43 @@ class Ranks(Resource):
             self.check_open()
             self._watch.start()
             try:
-                if self._watch.failure is None:
+                if self._watch.failure:
+                    collectives.check(self)
+                else:
+                    self._latest = name
                     work(self, *arguments)
             except CollectiveTimeout as error:
-                if self._watch.failure is None:
-                    raise TeamError(error.rank, error.collective, reason=str(error)) from error
+                raise self._told_of(error) from error
             if self._watch.failure:
-                raise lost(self._watch.failure, name) from self._watch.failure
+                self._told = True
+                raise self._gone(self._watch.failure, name) from self._watch.failure
+
+    def check_results(self) -> None:
+        """Raise when a collective has failed, among those whose kernels have ended: what they left is not defined.
+
+        Raises
+        ------
+        TeamError
+            A rank did not come, or is gone.
+        """
+        try:
+            collectives.check(self)
+        except CollectiveTimeout as error:
+            raise self._told_of(error) from error
+
+    def _told_of(self, error: CollectiveTimeout) -> TeamError:
+        """Answer what to raise; from then on the caller knows."""
+        self._told = True
+        if error.gone and self._watch.failure:
+            return self._gone(self._watch.failure, self._latest)
+        return TeamError(error.rank, error.collective, reason=str(error))
+
+    def _gone(self, failure: CommError, stage: str) -> TeamError:
+        """Answer the error when other ranks are gone, or at the end of the team while this one is at a collective."""
+        if failure.label == END and not failure.culprits.keys().isdisjoint(self.mine):
+            left = [rank for rank in range(self.size) if rank not in failure.culprits]
+            return lost(CommError(dict.fromkeys(left, "has closed its team"), END), stage)
+        return lost(failure, stage)
 
     def _on(self, array: SymmetricArray, name: str, work: Callable[..., None], *arguments: Any) -> None:
         with self.turns:

@@ -73,10 +73,17 @@ class Replica:
             driver.memcpy_htod_v2(self.ptr, content.ctypes.data, self.nbytes)
 
     def get(self) -> np.ndarray[Any, np.dtype[Any]]:
-        """Copy it to the host, after all that the device was given on the default stream and by the team."""
+        """Copy it to the host, after all that the device was given on the default stream and by the team.
+
+        Raises
+        ------
+        TeamError
+            A rank did not come to a collective before: what that left is not defined.
+        """
         content = np.empty(self.shape, self.dtype)
         with in_context_of(self.device):
             driver.memcpy_dtoh_v2(content.ctypes.data, self.ptr, self.nbytes)
+        self.array.team.check_results()
         return content
 
     def numpy(self) -> np.ndarray[Any, np.dtype[Any]]:

@@ -14,9 +14,9 @@ from .devices import DeviceLike, Granularity, device_ordinal
 from .foundation import Foundation, lay, place_of_rank
 from .heap import Usage
 from .members import Members, Options
-from .ranks import Ranks
+from .ranks import END, Ranks
 from .shapes import dtype_of, nbytes_of, shape_of
-from .vote import before, lost
+from .vote import before, lost, why_left
 
 
 class Team(Ranks):
@@ -133,7 +133,7 @@ class Team(Ranks):
             members = Members(comm, comm.size, (comm.rank,), (ordinal,), **options)
             return cls(lay(members, require_multicast=require_multicast))
         except BaseException as error:
-            comm.close(f"{type(error).__name__} in this rank")
+            comm.close(why_left(error))
             raise
 
     # ---- arrays
@@ -245,6 +245,8 @@ class Team(Ranks):
 
         Raises
         ------
+        TeamError
+            A collective had failed, and no call since has told of it. All steps were carried out all the same.
         cumulticast.driver.DriverError
             The driver refused a step; the others were carried out all the same.
         """
@@ -256,7 +258,7 @@ class Team(Ranks):
             self._end(meet=True)
             return
         try:
-            self._end(meet=False, reason=f"{type(error).__name__} in this rank")
+            self._end(meet=False, reason=why_left(error))
         except Exception as problem:  # what the user's code raised comes first
             error.add_note(f"closing the team failed as well: {problem!r}")
 
@@ -266,16 +268,25 @@ class Team(Ranks):
                 self._leave(meet, reason)
 
     def _leave(self, meet: bool, reason: str) -> None:
-        comm = self._members.comm
+        try:
+            self._meet_and_give_back(meet)
+        except BaseException as error:
+            reason = reason or why_left(error)
+            raise
+        finally:
+            self._members.comm.close(reason)
+
+    def _meet_and_give_back(self, meet: bool) -> None:
         with ExitStack() as last:
-            last.callback(comm.close, reason)
             last.callback(self._give_back)
             last.callback(self._watch.stop)
             self._foundation.contexts.synchronize()  # nothing goes away under a kernel of ours
             self._watch.stop()  # before the others leave, which is no failure now
-            if meet and comm.size > 1:
+            if meet and not self._told:
+                self.check_results()
+            if meet and self._members.comm.size > 1:
                 with suppress(CommError):  # whoever is gone uses nothing any more
-                    comm.exchange(b"", "close", self.timeout)
+                    self._members.comm.exchange(b"", END, self.timeout)
 
     def _give_back(self) -> None:
         self.undo(collectives.close, self)

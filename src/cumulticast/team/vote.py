@@ -10,8 +10,10 @@ from typing import Any
 
 from cumulticast import driver
 
-from .comm import Comm, CommError
+from .comm import Comm, CommError, name_of
 from .errors import Failure, TeamError
+
+_MOST_TOLD = 300  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +102,21 @@ def before(vote: str, comm: Comm, timeout: float) -> Generator[None]:
 def lost(error: CommError, stage: str | None = None) -> TeamError:
     """Answer the error of a team some of whose ranks do not answer."""
     rank, *others = sorted(error.culprits)
-    told = "; ".join([error.culprits[rank], *(f"rank {other}: {error.culprits[other]}" for other in others)])
+    told = "; ".join([error.culprits[rank], *(f"{name_of(other)}: {error.culprits[other]}" for other in others)])
     return TeamError(rank, stage or error.label, reason=told)
+
+
+def why_left(error: BaseException) -> str:
+    """Say why this rank leaves the others: for them, in one line that is not too long."""
+    told = _line_of(error)
+    return told if isinstance(error, TeamError) else f"{type(error).__name__} in this rank{told and ': '}{told}"
+
+
+def _line_of(error: BaseException) -> str:
+    try:
+        return str(error).partition("\n")[0][:_MOST_TOLD]
+    except Exception:  # a user's class may be as it likes; its name is told
+        return ""
 
 
 def verdict(ballots: Sequence[Ballot]) -> TeamError | None:

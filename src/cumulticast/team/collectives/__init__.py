@@ -14,8 +14,8 @@ collectives of a team must come in the same order on all ranks. On each rank the
 streams; those in graphs only if the user launches the graphs so.
 """
 
-from .collectives import all_gather, all_reduce, barrier, broadcast, check, reduce_scatter
-from .engine import abandon, close
+from .collectives import all_gather, all_reduce, barrier, broadcast, reduce_scatter
+from .engine import abandon, check, close
 from .errors import CollectiveTimeout, KernelsUnavailable
 from .protocol import PAD_BYTES, SCRATCH_BYTES, Region, Seats
 

@@ -12,6 +12,8 @@ from .protocol import MOST_RANKS, VECTOR, Region
 NAMES = ("barrier", "broadcast", "all_reduce", "reduce_scatter", "all_gather")
 #: `mine` of a rank that has no part.
 NOBODY = 0xFFFFFFFF
+#: In a failure word: the host let the kernels go, since the rank is gone. It does not know which collective they were.
+GONE = 1 << 63
 _LONG, _INT = ctypes.c_uint64, ctypes.c_uint32
 
 
@@ -38,16 +40,19 @@ class Why:
         Which collective, by its place in NAMES.
     number
         How many the team had carried out before.
+    gone
+        Whether the host let the kernels go; then name and number tell nothing.
     """
 
     rank: int
     name: int
     number: int
+    gone: bool
 
     @classmethod
     def of(cls, word: int) -> Self:
         """Read it from a failure word."""
-        return cls((word & 0xFF) - 1, word >> 8 & 0xFF, word >> 16)
+        return cls((word & 0xFF) - 1, word >> 8 & 0xFF, (word & ~GONE) >> 16, bool(word & GONE))
 
 
 def replica(region: Region, rank: int) -> int:

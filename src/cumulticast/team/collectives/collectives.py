@@ -11,7 +11,6 @@ from math import prod
 
 from .call import NOBODY
 from .choices import Algorithm, Way, choose
-from .engine import engine_of
 from .kinds import Reduction, reduction
 from .plan import Part, Plan, Streams, carry_out
 from .protocol import VECTOR, Array, Seats
@@ -125,17 +124,6 @@ def broadcast(
 def barrier(seats: Seats, stream: Streams = None) -> None:
     """Let what comes next in each stream wait until all ranks have come here. The host does not wait."""
     carry_out(seats, None, Plan("barrier", "barrier", None, None, 0, lambda rank: Part()), stream)
-
-
-def check(seats: Seats) -> None:
-    """Raise when a collective has failed; those that are still on their way have not.
-
-    Raises
-    ------
-    CollectiveTimeout
-        A rank did not come.
-    """
-    engine_of(seats).check(seats.timeout)
 
 
 # ---- parts

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from cumulticast import driver
 from cumulticast.team.contexts import outside_of_captures
 
-from .call import NAMES, Call, Why
+from .call import GONE, NAMES, Call, Why
 from .errors import CollectiveTimeout
 from .kinds import Reduction
 from .modules import load_module
@@ -41,6 +41,19 @@ def abandon(seats: Seats, rank: int) -> None:
     engine = _engines.get(seats)
     if engine:
         engine.abandon(seats, rank)
+
+
+def check(seats: Seats) -> None:
+    """Raise when a collective has failed; those that are still on their way have not.
+
+    Raises
+    ------
+    CollectiveTimeout
+        A rank did not come.
+    """
+    engine = _engines.get(seats)
+    if engine:
+        engine.check(seats.timeout)
 
 
 def close(seats: Seats) -> None:
@@ -89,11 +102,11 @@ class Engine:
         told = next((word for word in list(self._words) if word), 0)
         if told:
             why = Why.of(told)
-            raise CollectiveTimeout(why.rank, NAMES[why.name], why.number, timeout)
+            raise CollectiveTimeout(why.rank, NAMES[why.name], why.number, timeout, gone=why.gone)
 
     def abandon(self, seats: Seats, rank: int) -> None:
         """Let all kernels of ours go that wait, or will wait, for a rank that is gone."""
-        self._gone[0] = 1 << 63 | rank + 1
+        self._gone[0] = GONE | rank + 1
         for mine, device in zip(seats.mine, self._devices, strict=True):
             with current(self._contexts[device]):
                 driver.memcpy_htod_async_v2(

@@ -21,10 +21,14 @@ class CollectiveTimeout(RuntimeError):
         What it was, as ``all_reduce``.
     number
         How many collectives the team had carried out before it.
+    gone
+        Whether the time limit was not waited for, because the rank is gone. Then the collective is not known.
     """
 
-    def __init__(self, rank: int, collective: str, number: int, timeout: float) -> None:
-        super().__init__(f"rank {rank} did not come to {collective} (number {number}) within {timeout:g} s")
+    def __init__(self, rank: int, collective: str, number: int, timeout: float, *, gone: bool = False) -> None:
+        late = f"did not come to {collective} (number {number}) within {timeout:g} s"
+        super().__init__(f"rank {rank} {'is gone' if gone else late}")
         self.rank = rank
         self.collective = collective
         self.number = number
+        self.gone = gone
