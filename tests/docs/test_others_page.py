@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+from page_blocks import DOCS
 
 from cumulticast import Team
 from cumulticast.team.comm.client import HubComm
 from cumulticast.testing import RunRanks
-from pages import DOCS
 
 PAGE = (DOCS / "how-others-do-it.md").read_text(encoding="utf-8")
 ROOT = Path(__file__).parents[2]

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from page_blocks import DOCS, blocks, printed
 
 import cumulticast
 from cumulticast.team.collectives.kinds import KINDS
@@ -16,7 +17,6 @@ from cumulticast.team.dlpack import VERSION
 from cumulticast.team.facts import FORBIDDING
 from cumulticast.team.heap import MOST_GROWTH
 from cumulticast.team.replica import Replica
-from pages import DOCS, blocks, printed
 
 PAGE = (DOCS / "team.md").read_text(encoding="utf-8")
 ALL = [*blocks("team.md")]

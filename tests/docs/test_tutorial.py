@@ -6,8 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
-from pages import Block, blocks, carry_out
+from page_blocks import Block, blocks, carry_out
 
 ROOT = Path(__file__).parents[2]
 INSTALL, *STEPS = blocks("tutorial.md")
