@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cuda.bindings import driver as cu
-from cuda.core import Device, VirtualMemoryResource
+from cuda.core import Buffer, Device, VirtualMemoryResource
 from driver_calls import noted
 
 from answers import ok
@@ -83,7 +83,9 @@ def test_a_hole_is_filled_if_it_is_large_enough(mc: MulticastObject, memory: Phy
 def test_a_full_object_is_told(mc: MulticastObject, memory: PhysicalMemory) -> None:
     for _ in range(2):
         mc.bind_memory(memory)
-    with pytest.raises(ValueError, match=f"no room for {2 * STEP} bytes .* the first place is at {4 * STEP}"):
+    with pytest.raises(
+        ValueError, match=f"no room for {2 * STEP} bytes .* the first place is at {4 * STEP}, where 0 are"
+    ):
         mc.bind_memory(memory)
     assert bound() == [(0, 0, 2 * STEP), (0, 2 * STEP, 2 * STEP)]
     assert len(mc.bindings) == len(memory.bindings) == 2
@@ -94,6 +96,34 @@ def test_a_drivers_handle_is_bound_with_its_size(mc: MulticastObject, memory: Ph
         mc.bind_memory(memory.handle)
     mc.bind_memory(memory.handle, size=STEP)
     assert bound() == [(0, 0, STEP)]
+
+
+def test_memory_larger_than_the_object_is_told_what_fits(memory: PhysicalMemory) -> None:
+    with MulticastObject.create([0, 1], STEP) as small:
+        with pytest.raises(ValueError, match=f"no room for {2 * STEP} bytes .* is at 0, where {STEP} are left"):
+            small.bind_memory(memory)
+        assert small.bind_memory(memory, size=STEP).size == STEP
+
+
+def test_a_mapping_is_bound_by_its_address(mc: MulticastObject, memory: PhysicalMemory) -> None:
+    with memory.map() as mapping:
+        with pytest.raises(TypeError, match="a Mapping is no PhysicalMemory: bind_address binds"):
+            mc.bind_memory(mapping)  # type: ignore[arg-type]
+        assert mc.bind_address(mapping).size == 2 * STEP
+        assert mc.bind_address(mapping, STEP).mc_offset == 2 * STEP
+        assert bound() == [(0, 0, 2 * STEP), (0, 2 * STEP, STEP)]
+    with pytest.raises(ValueError, match="closed"):
+        mc.bind_address(mapping)
+
+
+def test_a_buffer_is_no_memory(mc: MulticastObject, memory: PhysicalMemory) -> None:
+    with memory.map() as mapping:
+        buffer = Buffer.from_handle(mapping.ptr, mapping.size)
+        for size in None, STEP:
+            with pytest.raises(TypeError, match="a Buffer is no PhysicalMemory: bind_address binds"):
+                mc.bind_memory(buffer, size=size)  # type: ignore[arg-type]
+        mc.bind_address(buffer)
+        assert bound() == [(0, 0, 2 * STEP)]
 
 
 @pytest.mark.parametrize("size", [0, -STEP])

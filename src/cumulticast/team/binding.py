@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cumulticast import driver
 
 from .devices import DeviceLike, device_ordinal, offset, positive, round_up, whole
+from .mapping import Mapping
 from .memory import PhysicalMemory
 from .resource import Resource
 
@@ -76,10 +77,13 @@ def bind_address(
     mc: MulticastObject, ptr: Any, size: int | None, device: DeviceLike | None, mc_offset: int | None
 ) -> Binding:
     """Bind by address; see `MulticastObject.bind_address`."""
+    if isinstance(ptr, Mapping):
+        ptr.check_open()
+        ptr, size = ptr.ptr, ptr.size if size is None else size
     address = offset("ptr", getattr(ptr, "handle", ptr))
     given = getattr(ptr, "size", None) if size is None else size
     if given is None:
-        raise TypeError("an address needs a size; a cuda.core.Buffer has its own")
+        raise TypeError("an address needs a size; a Mapping and a cuda.core.Buffer have their own")
     size = positive("size", given)
     owner = int(driver.pointer_get_attribute(driver.PointerAttribute.DEVICE_ORDINAL, address))
     whose = owner if device is None else device_ordinal(device)
@@ -118,7 +122,10 @@ def _place(mc: MulticastObject, device: int, size: int) -> int:
     """
     at = free_offset(mc, device, size)
     if mc.size is not None and at + size > mc.size:
-        raise ValueError(f"no room for {size} bytes of device {device} in {mc}: the first place is at {at}")
+        raise ValueError(
+            f"no room for {size} bytes of device {device} in {mc}: "
+            f"the first place is at {at}, where {max(0, mc.size - at)} are left"
+        )
     return at
 
 
@@ -139,6 +146,8 @@ def _piece(memory: PhysicalMemory | int, mem_offset: int, size: int | None) -> t
             raise ValueError(f"mem_offset {mem_offset}: {memory} has the offsets 0 to {memory.size - 1}")
         left = memory.size - mem_offset
         handle, wanted, owner = memory.handle, left if size is None else size, memory.device
+    elif isinstance(memory, Mapping) or hasattr(memory, "handle"):
+        raise TypeError(f"a {type(memory).__name__} is no PhysicalMemory: bind_address binds what has an address")
     elif size is None:
         raise TypeError("a driver's handle needs size: the driver does not tell how much memory is behind it")
     else:

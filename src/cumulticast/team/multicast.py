@@ -175,7 +175,7 @@ class MulticastObject(Resource):
         Parameters
         ----------
         ptr
-            An address, or a `cuda.core.Buffer` (then size may be left out).
+            An address, or a `Mapping` or `cuda.core.Buffer` (then size may be left out).
         size
             In bytes.
         device, mc_offset
