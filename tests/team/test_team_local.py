@@ -144,6 +144,7 @@ def bad_calls(team: Team) -> list[tuple[Callable[[], Any], type[Exception], str]
     closed.close()
     return [
         (lambda: team.empty(0), ValueError, r"shape \(0,\): every extent is at least 1"),
+        (lambda: team.empty(1, "bf16"), TypeError, "dtype 'bf16' is unknown; nearest bfloat16"),
         (lambda: team.empty((2, -1)), ValueError, r"shape \(2, -1\): every extent"),
         (lambda: team.empty(2.5), TypeError, "shape 2.5: an integer"),  # type: ignore[arg-type]
         (lambda: team.empty(1, "float33"), TypeError, "float33"),

@@ -68,7 +68,11 @@ class Replica:
         values
             Whatever numpy makes an array of; spread to the shape, converted to the type as in an assignment.
         """
-        content = np.ascontiguousarray(np.broadcast_to(np.asarray(values).astype(self.dtype), self.shape))
+        given = np.asarray(values).astype(self.dtype)
+        try:
+            content = np.ascontiguousarray(np.broadcast_to(given, self.shape))
+        except ValueError:
+            raise ValueError(f"values of shape {given.shape} cannot be spread to {self.shape}") from None
         with in_context_of(self.device):
             driver.memcpy_htod_v2(self.ptr, content.ctypes.data, self.nbytes)
 

@@ -10,6 +10,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from cumulticast.layout.sizes import ITEM_SIZES, nearest_name
+
 from .devices import MOST_BYTES
 
 
@@ -43,7 +45,7 @@ def dtype_of(dtype: Any) -> np.dtype[Any]:
     try:
         found = np.dtype(named)
     except TypeError:
-        raise TypeError(f"dtype {dtype!r}: numpy and ml_dtypes have none, such as 'float32' or 'bfloat16'") from None
+        raise TypeError(f"dtype {dtype!r} is unknown; nearest {nearest_name(str(dtype), ITEM_SIZES)}") from None
     if found.hasobject:
         raise TypeError(f"dtype {found}: elements are Python objects, which no device can hold")
     return found
