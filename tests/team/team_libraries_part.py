@@ -48,6 +48,7 @@ def holds() -> int:
 
 def failing(group: Any, meet: Callable[[], object]) -> Any:
     """Try to bring a team up of which one rank's bind fails."""
+    meet()  # all are done with what came before
     if steps.number() == 0:
         sim.faults.set(f"fail:cuMulticastBindMem:rank={FAILS}:status=2")
     meet()
