@@ -139,8 +139,8 @@ class Engine:
                 driver.func_load(known[name])  # else the first launch does, lazily
         return known[name]
 
-    def check_streams(self, streams: Sequence[int]) -> None:
-        """Refuse streams that no launch would take, before the first one: its kernel would wait for the others.
+    def checked(self, streams: list[int]) -> list[int]:
+        """Answer streams that a user gave, unless a launch would refuse one: the kernels before it would wait for it.
 
         Raises
         ------
@@ -156,6 +156,7 @@ class Engine:
                     raise ValueError(f"stream {stream:#x} is not in the primary context of device {device}")
         if len(captured) > 1:
             raise ValueError("some of the streams capture, and some do not: the ranks would wait for each other")
+        return streams
 
     def launch(self, seat: int, kernel: int, blocks: int, stream: int, call: Call) -> None:
         """Launch for one rank."""

@@ -62,8 +62,7 @@ def carry_out(seats: Seats, array: Array | None, plan: Plan, stream: Streams) ->
         raise ValueError(f"a team of {seats.size} ranks is too large for collectives: {MOST_RANKS} at most")
     engine = engine_of(seats)
     engine.check(seats.timeout)
-    streams = engine.streams() if stream is None else stream_handles(stream, len(seats.mine))
-    engine.check_streams(streams)
+    streams = engine.streams() if stream is None else engine.checked(stream_handles(stream, len(seats.mine)))
     kernels = engine.load(plan.reduction, plan.kernel)
     base = _base(seats, array, plan)
     calls = [
