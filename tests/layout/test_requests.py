@@ -91,6 +91,13 @@ def test_arguments_that_cannot_be(how, text):
         plan([("a", 1)], **how)
 
 
+@pytest.mark.parametrize("machine", [None, 8, b"hgx-h100-8", ["hgx-h100-8"]])
+def test_what_is_no_machine_is_told_what_is_one(machine):
+    with pytest.raises(TypeError, match=r"machine .*: the name of a preset, such as 'hgx-h100-8', or Limits"):
+        plan([("a", 1)], machine)
+    assert plan([("a", 1)], "hgx-h100-8").fits
+
+
 def test_the_package_shows_it_late():
     assert cumulticast.plan is plan and cumulticast.Request is Request and cumulticast.Existing is Existing
     assert isinstance(plan([("a", 1)]), cumulticast.Plan)

@@ -77,6 +77,8 @@ def plan(
         raise ValueError(f"granularity {granularity!r} is none; nearest {nearest_name(str(granularity), POLICIES)!r}")
     if isinstance(machine, str):
         machine = limits(machine, memory=memory, slots=slots, unaligned=unaligned)
+    elif not isinstance(machine, Limits):  # pyright: ignore[reportUnnecessaryIsInstance] (users are not typed)
+        raise TypeError(f"machine {machine!r}: the name of a preset, such as {DEFAULT_MACHINE!r}, or Limits")
     elif (memory, slots, unaligned) != (None, None, None):
         raise ValueError("memory, slots and unaligned are part of the limits given as machine; use dataclasses.replace")
     if max_object is not None:
