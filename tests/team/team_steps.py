@@ -119,6 +119,22 @@ def left_here() -> tuple[int, int, int]:
     return everything, len(descriptors_into(os.environ["CUMULTICAST_WORLD"])), threading.active_count()
 
 
+def again_and_again(place: str, size: int, timeout: float, turns: int) -> Any:
+    """Join a team at one place, use, grow, split and close it, turn by turn; answer what the first error said."""
+
+    def work() -> None:
+        for _ in range(turns):
+            with join(place, size, timeout) as team:
+                sum_of_ranks(team)
+                with team.split(range(size)) as part:
+                    sum_of_ranks(part)
+                with team.empty(3 << 20) as array:
+                    team.broadcast(array)
+                    team.barrier()
+
+    return told(work)
+
+
 # ---- with a team that is kept
 
 
