@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import team_steps as steps
+import matrix_part as steps
 
 from cumulticast import Team, driver, sim
 

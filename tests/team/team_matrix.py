@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import team_steps as steps
+import matrix_part as steps
+from matrix_part import Told
 from ranks_here import Job, Rank, RankDied, eventually
-from team_steps import Told
 
 from cumulticast.ranks import free_port
 

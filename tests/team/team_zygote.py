@@ -11,7 +11,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "processes"), str(HERE.parent / "co
 
 import zygote  # noqa: E402
 
-for module in ("object_steps", "team_steps", "cumulticast.libcuda.serve"):
+for module in ("object_steps", "matrix_part", "cumulticast.libcuda.serve"):
     importlib.import_module(module)
 
 if __name__ == "__main__":

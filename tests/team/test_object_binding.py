@@ -213,8 +213,9 @@ def test_addresses_and_buffers_are_bound(mc: MulticastObject, memory: PhysicalMe
 
 
 @pytest.mark.cuda_machine(leaks="ignore")  # cuda.core 1.2 retains a handle when it frees, and releases it once
-def test_a_buffer_of_cuda_core_brings_its_size(mc: MulticastObject) -> None:
-    device = Device(0)
+def test_a_buffer_of_cuda_core_brings_its_size() -> None:
+    mc = MulticastObject.create([4, 5], 4 * STEP)
+    device = Device(5)  # cuda.core keeps its context for as long as the process lives: no other test has this one
     device.set_current()
     buffer = VirtualMemoryResource(device).allocate(2 * STEP)
     try:

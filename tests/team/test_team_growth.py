@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import matrix_part as steps
 import pytest
-import team_steps as steps
+from matrix_part import Told
 from ranks_here import Job
 from team_matrix import STATUSES, Crew
-from team_steps import Told
 
 RANKS = 3
 

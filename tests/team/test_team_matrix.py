@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import matrix_part as steps
 import pytest
-import team_steps as steps
 from ranks_here import Job
 from team_matrix import KINDS, Case, Crew
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import matrix_part as steps
 import pytest
-import team_steps as steps
+from matrix_part import Told
 from ranks_here import Job, eventually
 from team_matrix import LONG, PATIENCE, Crew
-from team_steps import Told
 
 RANKS = 4
 FD, FABRIC = 1, 8

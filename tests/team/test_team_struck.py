@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import matrix_part as steps
 import pytest
-import team_steps as steps
+from matrix_part import Told
 from ranks_here import Job
 from team_matrix import PATIENCE, Crew
-from team_steps import Told
 
 RANKS = 4
 TURNS = 1000  # more than there is time for
