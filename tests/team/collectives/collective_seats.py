@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -143,3 +143,7 @@ class Seat:
         return getattr(self.whole, name)
 
     streams, synchronize = LocalSeats.streams, LocalSeats.synchronize
+
+
+#: Makes a team on the devices 0, 1, … of this process: see conftest.py.
+Seated = Callable[..., LocalSeats]

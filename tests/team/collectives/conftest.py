@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from collective_seats import LocalSeats
-
-Seated = Callable[..., LocalSeats]
+from collective_seats import LocalSeats, Seated
 
 
 @pytest.fixture

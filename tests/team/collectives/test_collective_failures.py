@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from collective_seats import LocalSeats, Part
+from collective_seats import LocalSeats, Part, Seated
 
-from conftest import Seated
 from cumulticast.team import collectives
 from cumulticast.team.collectives import CollectiveTimeout
 

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from collective_models import BFLOAT16, bits, reduced, values
-from collective_seats import LocalSeats, Part
+from collective_seats import LocalSeats, Part, Seated
 
-from conftest import Seated
 from cumulticast import driver
 from cumulticast.team import collectives
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 from collective_models import BFLOAT16
+from collective_seats import Seated
 
-from conftest import Seated
 from cumulticast import driver
 from cumulticast.team import collectives
 from cumulticast.team.collectives import KernelsUnavailable, modules, program, store
