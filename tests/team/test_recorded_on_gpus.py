@@ -61,3 +61,17 @@ def test_libraries_took_the_memory_and_wrote_to_it(library: str) -> None:
     took = {name: one["answers"] for name, one in answers.items() if isinstance(one, dict) and "answers" in one}
     assert took["float32"]["same address"]
     assert {name for name, one in took.items() if one.get("same address")} >= {"float32", "float16", "int32", "uint8"}
+
+
+def test_the_page_says_what_was_recorded() -> None:
+    page = (TESTS.parent / "docs" / "team.md").read_text().partition("## On real GPUs")[2]
+    played = {name: one["said"]["results"]["played"] for name, one in RECORDED.items() if name.endswith("4-ranks")}
+    assert set(played.values()) == {704}
+    assert len(played) == 2
+    slowest = max(one["all_reduce_64MiB_us"] for one in RECORDED["h200-580.159-two-gpus-joined"]["said"]["ranks"])
+    versions = {
+        name: RECORDED["h200-580.159-interop"]["said"][name]["version"] for name in ("torch", "cupy", "cuda.core")
+    }
+    said = ["704 collectives", f"{slowest:.0f} µs", *(f"{name} {v.partition('+')[0]}" for name, v in versions.items())]
+    for text in [*said, "driver 580.159.04"]:
+        assert text in page, text
