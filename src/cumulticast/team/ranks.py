@@ -94,13 +94,14 @@ class Ranks(Resource):
         ----------
         stream
             None: the host waits until all that every rank handed to its devices is done, and the ranks make sure that
-            they made the same arrays in the same order. Else nothing waits on the host: what comes later on the stream
-            waits for what came earlier on those of the other ranks. In a team of one process, a stream for each rank.
+            they made the same arrays and called the same collectives, in one order. Else nothing waits on the host:
+            what comes later on the stream waits for what came earlier on those of the other ranks. In a team of one
+            process, a stream for each rank.
 
         Raises
         ------
         TeamError
-            A rank died, did not come, or made other arrays.
+            A rank died, did not come, or made other calls.
         """
         if stream is not None:
             self._collective("barrier", collectives.barrier, stream)
@@ -226,6 +227,7 @@ class Ranks(Resource):
         with self.turns:
             self._own(array)
             self._collective(name, work, array, *arguments)
+            self._heap.note(name, array.offset, array.nbytes, array.dtype.name, *arguments[:-1])
 
     def _own(self, array: SymmetricArray) -> None:
         an_array(array).check_open()
