@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = {path.stem: path for path in (ROOT / "examples").glob("*.py")}
+EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples").glob("*.py"))}
 PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
 
@@ -59,7 +59,12 @@ def output(name: str, *options: str) -> list[str]:
     return sorted(done.stdout.splitlines())
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+SOON = ("ten_lines", "own_kernel")  # the others run with the slow tests
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in SOON else pytest.param(name, marks=pytest.mark.slow) for name in EXAMPLES]
+)
 def test_an_example_prints_what_it_should(name: str) -> None:
     if name == "mpi_team" and not (importlib.util.find_spec("mpi4py") and shutil.which("mpirun", path=PATH)):
         pytest.skip("mpi4py or mpirun is not installed: pip install mpi4py mpich")
@@ -69,6 +74,7 @@ def test_an_example_prints_what_it_should(name: str) -> None:
     assert printed == sorted(PRINTED[name])
 
 
+@pytest.mark.slow
 def test_collectives_run_without_multicast_and_say_why() -> None:
     why = "rank 0: device 0 has no multicast (MULTICAST_SUPPORTED is 0)"
     line = f"five collectives over peer memory, because {why}: right"

@@ -35,9 +35,8 @@ def fuzz(seed: int, calls: int, machine: str, seconds: float) -> None:
     print(f"seed {seed}, {machine}: {found['calls']} calls, {found['statuses']}")
 
 
-@pytest.mark.parametrize("machine", ["hgx-h100-8", "rubin-nvl72"])
-def test_entries_survive_random_arguments(machine: str) -> None:
-    fuzz(20261129, 4, machine, 55)
+def test_entries_survive_random_arguments() -> None:
+    fuzz(20261129, 4, "hgx-h100-8", 55)
 
 
 @pytest.mark.slow
