@@ -11,15 +11,18 @@ import json
 import traceback
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import cumulticast
 from cumulticast import SymmetricArray, Team, driver
 
 DTYPES = ("float32", "float16", "bfloat16", "int32", "uint8", "float8_e4m3fn", "float8_e5m2", "bool", "complex64")
 SHAPE = (3, 5)
 NAME_LENGTH = 96
+SOURCES = Path(cumulticast.__file__).parents[1]
 
 
 def main() -> None:
@@ -44,7 +47,9 @@ def answer(ask: Callable[[], Any]) -> Any:
     except ImportError as error:
         return f"missing: {error}"
     except Exception as error:
-        return {"failed": str(error), "at": traceback.format_tb(error.__traceback__)[-1].splitlines()[0].strip()}
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        name = last.filename.removeprefix(f"{SOURCES}/")  # where the package lies is nobody's concern
+        return {"failed": str(error), "at": f'File "{name}", line {last.lineno}, in {last.name}'}
 
 
 def refusals(team: Team) -> dict[str, str]:
