@@ -11,6 +11,7 @@ How the house is laid out:
     why/          from logs, statuses, calls to a cause, its evidence and a remedy: `cumulticast.explain`
     layout/       which arrays go where in which multicast objects: `cumulticast.plan`
     doctor/       whether multicast can work on the machine at hand, and if not, why
+    kept.py       what is compiled, on disk for later processes
     launch.py     start a program on a machine; ranks.py: start many
     testing/      pytest fixtures for your own tests
     cli/          the command line

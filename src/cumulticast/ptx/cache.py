@@ -14,67 +14,41 @@ import contextlib
 import fcntl
 import hashlib
 import os
-import tempfile
 from collections.abc import Generator
 from functools import cache as once
 from pathlib import Path
 
+from cumulticast import kept
+
 ROOM = Path(__file__).parent
 FLOORS = (ROOM / "flow", ROOM / "lower", ROOM / "forms")
 LARGEST = 256 << 20
-CHECKSUM = hashlib.blake2b().digest_size
 
 
 def directory() -> Path | None:
     """Answer where entries lie; None when there is to be no cache."""
-    if os.environ.get("CUDA_CACHE_DISABLE") == "1":
-        return None
-    base = os.environ.get("XDG_CACHE_HOME")
-    try:
-        root = Path(base) if base and Path(base).is_absolute() else Path.home() / ".cache"
-    except RuntimeError:  # no home
-        return None
-    return root / "cumulticast" / "ptx"
+    return kept.directory("ptx")
 
 
 @once
 def compiler() -> bytes:
     """Identify this compiler: any change to one of its files makes another one of it."""
     found = hashlib.blake2b()
-    for path in sorted(
-        (*ROOM.glob("*.py"), *ROOM.glob("flow/*.py"), *ROOM.glob("lower/*.py"), *ROOM.glob("forms/*.py"))
-    ):
+    for path in sorted(path for floor in (ROOM, *FLOORS) for path in floor.glob("*.py")):
         status = path.stat()
         found.update(f"{path.name} {status.st_size} {status.st_mtime_ns}\n".encode())
     return found.digest()
 
 
 def key(*parts: bytes) -> str:
-    """Make a key of all that an entry depends on."""
-    found = hashlib.blake2b(compiler(), digest_size=20)
-    for part in parts:
-        found.update(len(part).to_bytes(8, "little"))
-        found.update(part)
-    return found.hexdigest()
+    """Make a key of all that an entry depends on, this compiler among them."""
+    return kept.key(compiler(), *parts)
 
 
 def read(name: str) -> bytes | None:
     """Answer the content of an entry, None where there is none to be used."""
     place = directory()
-    if place is None:
-        return None
-    try:
-        path = place / name
-        with path.open("rb") as file:
-            if os.fstat(file.fileno()).st_uid != os.geteuid():
-                return None
-            stored = file.read()
-    except OSError:
-        return None
-    with contextlib.suppress(OSError):  # a cache that is read only is read
-        os.utime(path)
-    checksum, content = stored[:CHECKSUM], stored[CHECKSUM:]
-    return content if hashlib.blake2b(content).digest() == checksum else None
+    return kept.read(place / name) if place else None
 
 
 def write(name: str, content: bytes) -> None:
@@ -83,9 +57,7 @@ def write(name: str, content: bytes) -> None:
     if place is None:
         return
     with contextlib.suppress(OSError):
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _replacing(place / name) as file:
-            os.write(file, hashlib.blake2b(content).digest() + content)
+        kept.write(place / name, content)
         _trim(place)
 
 
@@ -107,20 +79,6 @@ def turn(name: str) -> Generator[None]:
     finally:
         if file >= 0:
             os.close(file)
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Generator[int]:
-    """Write a file that appears whole or not at all."""
-    file, scratch = tempfile.mkstemp(dir=path.parent, prefix=".")
-    try:
-        yield file
-        os.replace(scratch, path)
-    except OSError:
-        os.unlink(scratch)
-        raise
-    finally:
-        os.close(file)
 
 
 def _trim(place: Path) -> None:
