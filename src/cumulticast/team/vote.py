@@ -11,7 +11,7 @@ from typing import Any
 from cumulticast import driver
 
 from .comm import Comm, CommError, name_of
-from .errors import Failure, TeamError
+from .errors import NOT_READY, Failure, TeamError
 
 _MOST_TOLD = 300  # characters
 
@@ -127,8 +127,6 @@ def verdict(ballots: Sequence[Ballot]) -> TeamError | None:
     failed = [(rank, ballot.failure) for rank, ballot in enumerate(ballots) if ballot.failure]
     if not failed:
         return None
-    from .errors import NOT_READY
-
     rank, failure = min(failed, key=lambda each: (each[1].status == NOT_READY, each[0]))
     return failure.error(rank, {rank: _state(ballot) for rank, ballot in enumerate(ballots)})
 
